@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.measures.compiling import compiled, compiling_pays
 from privopt.mechanisms import Channel
 from privopt.problems.metric_privacy.data import MetricData
 
@@ -19,6 +22,12 @@ ROUNDING = 2.0**-50
 
 LIFT = 2.0**-20
 """Part of the smallest feasible column above a column that is given to entries below it, which else pull the column to 0."""
+
+CELLS = 2**24
+"""Entries that are compared at a time by arrays."""
+
+PASSES = 32
+"""About as many passes a repair takes."""
 
 SWEEPS = 4096
 """Passes over the pairs before a channel is given up: each passes the bound on one link of a chain."""
@@ -94,20 +103,28 @@ class _Growth:
         if not len(self.into):
             return best
         links, active = len(self.into), np.arange(matrix.shape[1])
+        fast = compiling_pays(PASSES * links * len(active))
         for _ in range(SWEEPS):
-            part = best[:, active]
+            part = np.ascontiguousarray(best[:, active])
             moved = part.copy()
-            width = max(1, 2**24 // max(1, links))
-            for begin in range(0, len(active), width):
-                some = slice(begin, begin + width)
-                bounds = take.reduceat(each[:, None] * part[self.out_of, some], self.starts, axis=0)
-                moved[self.points, some] = take(part[self.points, some], bounds)
+            if fast:
+                compiled(_pass)(self.into, self.out_of, each, part, moved, take is np.maximum)
+            else:
+                self._pass_of_arrays(part, moved, each, take)
             changed = (moved != part).any(axis=0)
             if not changed.any():
                 return best
             best[:, active] = moved
             active = active[changed]
         return None
+
+    def _pass_of_arrays(self, part: Floats, moved: Floats, each: Floats, take: np.ufunc) -> None:
+        """What every entry's neighbours allow, a block of columns at a time."""
+        width = max(1, CELLS // max(1, len(self.into)))
+        for begin in range(0, part.shape[1], width):
+            some = slice(begin, begin + width)
+            bounds = take.reduceat(each[:, None] * part[self.out_of, some], self.starts, axis=0)
+            moved[self.points, some] = take(part[self.points, some], bounds)
 
     def scaled(self, matrix: Floats) -> Floats:
         """The same columns, scaled in each component so that no row is more than 1."""
@@ -148,3 +165,13 @@ class _Growth:
         most = np.zeros(self.data.component_count)
         np.maximum.at(most, self.data.components, values)
         return most[self.data.components]
+
+
+def _pass(into: Any, out_of: Any, each: Any, part: Any, moved: Any, upward: Any) -> None:
+    """For each link and column: the entry at its end moved to what the one at its beginning allows, if that is further."""
+    for k in range(len(into)):
+        end, begin, factor = into[k], out_of[k], each[k]
+        for y in range(part.shape[1]):
+            bound = factor * part[begin, y]
+            if (bound > moved[end, y]) if upward else (bound < moved[end, y]):
+                moved[end, y] = bound

@@ -12,6 +12,7 @@ from flint import arb, fmpq
 
 import privopt as po
 from privopt.errors import InvalidMechanism, InvalidProblem
+from privopt.problems.metric_privacy import repair
 
 
 def breaks(problem: po.MetricPrivacy, channel: po.Channel) -> int:
@@ -120,7 +121,7 @@ def test_a_zero_beside_a_tiny_probability_is_an_infinite_ratio() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_any_multipliers_prove_a_bound(seed: int) -> None:
     problem = random_problem(seed)
-    best = po.solve(problem, "oracle")
+    best = po.solve(problem, "oracle", time_limit=60.0)
     rng = np.random.default_rng(seed)
     count = 40
     first = rng.integers(0, 7, count)
@@ -262,3 +263,15 @@ def test_a_prior_by_point_of_a_graph() -> None:
         po.MetricPrivacy(metric, {"pier": 1.0}, "distance", 1.0)
     with pytest.raises(InvalidProblem, match="prior"):
         po.MetricPrivacy(metric, {"mill": 0.5}, "distance", 1.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_compiled_repair_is_that_of_arrays(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    problem = random_problem(seed, radius=0.8 if seed else None)
+    table = np.random.default_rng(seed).dirichlet(np.full(4, 0.2), size=7)
+    mended = []
+    for fast in (False, True):
+        monkeypatch.setattr(repair, "compiling_pays", lambda work, fast=fast: fast)
+        mended.append(problem.repair(problem.answer(table), 2.0**-44).matrix)
+    assert (mended[0] == mended[1]).all()
