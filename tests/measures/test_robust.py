@@ -13,6 +13,7 @@ import pytest
 import privopt as po
 from privopt.errors import InvalidProblem
 from privopt.measures import repeated_leakage, robust_level, robustness_radius
+from privopt.problems.local_information_privacy.examples import lecture_joint
 
 SMALL = po.JointDistribution([[F(3, 10), F(1, 5)], [F(1, 10), F(2, 5)]])
 ROWS = [[F(3, 5), F(2, 5)], [F(1, 5), F(4, 5)]]
@@ -137,6 +138,25 @@ def test_the_level_grows_with_the_radius_and_an_inner_set_never_exceeds_an_outer
     joint = robust_level(problem, channel, po.JointAmbiguity.joint_total_variation(COUNTED, F(1, 20)))
     rows = robust_level(problem, channel, po.JointAmbiguity.total_variation(COUNTED, F(1, 20)))
     assert rows[1] <= joint[1]
+
+
+@pytest.mark.parametrize(
+    ("radius", "level"), [(F(1, 50), 0.546544), (F(1, 20), 0.693147), (F(1, 10), 0.955511)]
+)
+def test_the_outer_set_of_a_ball_of_joints(radius: F, level: float) -> None:
+    low, high = robust_level(ldp(), LEANING, po.JointAmbiguity.joint_total_variation(SMALL, radius))
+    assert low == pytest.approx(level, abs=6e-7)
+    assert high == pytest.approx(level, abs=6e-7)
+
+
+def test_the_optimum_of_one_table_leaks_more_near_it() -> None:
+    problem = po.LocalInformationPrivacy(lecture_joint(), 1.0)
+    channel = po.solve(problem, "column-generation", time_limit=20).mechanism
+    near, far = (
+        po.JointAmbiguity.total_variation(lecture_joint(), radius) for radius in (F(1, 1000), F(1, 20))
+    )
+    assert robust_level(problem, channel, near)[1] == pytest.approx(1.046836, abs=2e-6)
+    assert robust_level(problem, channel, far)[0] > 31  # infinite where a release has an exact 0
 
 
 def test_maximal_leakage_over_a_set_is_bracketed() -> None:

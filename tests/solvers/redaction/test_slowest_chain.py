@@ -26,6 +26,14 @@ def test_optima_over_intervals(relative: F, utility: float) -> None:
     assert problem.evaluate(problem.repair(windows, 0.0)).utility <= utility
 
 
+def test_the_optimum_of_one_chain_for_less_is_nearly_that_of_the_set() -> None:
+    nominal = po.Redaction(RARE, 10, 0, 0.66420)
+    solution = po.solve(nominal)
+    assert solution.utility == pytest.approx(0.761480, abs=6e-7)
+    level = po.measures.robust_level(nominal, solution.mechanism, po.ChainAmbiguity.interval(RARE, F(1, 20)))
+    assert level[1] == pytest.approx(1.0, abs=1e-5)
+
+
 def test_no_mechanism_of_a_grid_is_better() -> None:
     near = po.ChainAmbiguity.interval(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), F(1, 10))
     problem = po.Redaction(near, 3, 0, 0.8)
