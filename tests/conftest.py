@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure() -> None:
-    """Let processes that tests start hear Ctrl+C, also where the tests run in the background of a shell, which ignores it."""
+    """Let workers and processes that tests start read compiled modules, and hear Ctrl+C.
+
+    Some environments write no bytecode: each of some hundred processes would compile the package and the tests again.
+    In the background of a shell, processes ignore Ctrl+C.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -104,13 +104,19 @@ def problems() -> dict[str, po.Problem[Any]]:
     }
 
 
-@cache
+NAMES = tuple(problems())
+"""What the cases are called."""
+
+
 def cases() -> tuple[Case, ...]:
-    """The problems with their answers, with anchors, and with answers moved half a budget back."""
-    return tuple(_case(name, problem) for name, problem in problems().items())
+    """All of them."""
+    return tuple(case(name) for name in NAMES)
 
 
-def _case(name: str, problem: po.Problem[Any]) -> Case:
+@cache
+def case(name: str) -> Case:
+    """A problem with its answer, with its anchor, and with the answer moved half a budget back."""
+    problem = problems()[name]
     best = po.solve(problem, time_limit=5.0)
     records = [best]
     for worse in (problem.anchor(), problem.repair(best.mechanism, 0.3)):
