@@ -30,13 +30,22 @@ Lines = list[dict[str, Any]]
 
 @cache
 def honest() -> dict[str, str]:
-    """Files that hold, by name: every notion and every option of the kind."""
+    """Files that hold, by name."""
+    files = {}
+    for name, problem in posed().items():
+        solution = po.solve(problem, time_limit=20.0)
+        files[name] = json_lines(draft_of(problem, solution).lines())
+    return files
+
+
+def posed() -> dict[str, po.Problem[Any]]:
+    """What they are about: every notion and every option of the kind."""
     small = po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]])
     hamming = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
     never = po.JointDistribution.normalised([[3, 2, 0], [1, 4, 0]])
     seen = po.ObservedJoint(np.array([[[4, 1, 1], [1, 2, 1]], [[1, 1, 2], [2, 1, 3]]]) / 20.0)
     line = po.DatasetGraph.line(2, 2)
-    posed: dict[str, Any] = {
+    return {
         "lip": po.LocalInformationPrivacy(small, 0.25, utility=hamming),
         "lip-sides": po.LocalInformationPrivacy(small, lower=0.5, upper=0.25, utility=hamming),
         "nothing": po.LocalInformationPrivacy(small, 0.0, utility=hamming),
@@ -53,11 +62,6 @@ def honest() -> dict[str, str]:
         ),
         "line-given": po.BoundaryColouring(line, 0.5, boundary=(0.6, None)),
     }
-    files = {}
-    for name, problem in posed.items():
-        solution = po.solve(problem, time_limit=20.0)
-        files[name] = json_lines(draft_of(problem, solution).lines())
-    return files
 
 
 def parsed(text: str) -> Lines:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from oracles import proof_claims
-from oracles.planted_proofs import accepts, campaign, honest, parsed
+from oracles.planted_proofs import accepts, campaign, honest, parsed, posed
 
 
-@pytest.mark.parametrize("name", honest())
+@pytest.mark.parametrize("name", posed())
 def test_honest_files_are_accepted_and_the_brute_force_agrees(name: str) -> None:
     lines = parsed(honest()[name])
     assert len(lines) == 5, "a bound is proved"
