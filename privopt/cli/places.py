@@ -173,9 +173,11 @@ def _problem(
 def _write_table(path: Path, channel: po.Channel) -> None:
     """A row a place, a column a report that occurs, exact to the digits of a float."""
     used = np.flatnonzero((channel.matrix > 0).any(axis=0)).tolist()
-    columns = {"place": [str(label) for label in channel.inputs]}
-    columns |= {str(channel.outputs[y]): [repr(p) for p in channel.matrix[:, y].tolist()] for y in used}
-    write_table(path, columns)
+    reports = {str(channel.outputs[y]): [repr(p) for p in channel.matrix[:, y].tolist()] for y in used}
+    first = "place"
+    while first in reports:
+        first = f"true {first}"
+    write_table(path, {first: [str(label) for label in channel.inputs], **reports}, safe=True)
 
 
 def _write_map(path: Path, problem: MetricPrivacy, channel: po.Channel) -> bool:

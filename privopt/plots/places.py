@@ -15,6 +15,7 @@ from privopt.plots.axes import COLOURS, new_figure
 from privopt.problems.metric_privacy.data import MetricData
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 LEAST = 0.05
@@ -23,8 +24,11 @@ LEAST = 0.05
 MOST_LINES = 6000
 """Lines of a map; of more, the likeliest."""
 
-NAMED = 12
-"""Places up to which each is named."""
+NAMED = 40
+"""Places at most that are named."""
+
+GAP, LETTER, LINE = 4.0, 4.6, 10.0
+"""How far names are from their places, and about the size of a letter, in points."""
 
 
 def on_a_map(data: MetricData) -> bool:
@@ -71,12 +75,43 @@ def places_figure(data: MetricData, channel: Channel) -> Figure:
     """
     if not on_a_map(data):
         raise InvalidMechanism("a map needs points and outputs of two coordinates")
-    from matplotlib.collections import LineCollection
-
     points, outputs = _drawn(data, data.metric.places), _drawn(data, _of_outputs(data))
     figure, axes = new_figure(7.0, 6.4)
-    rows, columns = np.nonzero(channel.matrix >= LEAST)
-    shares = channel.matrix[rows, columns]
+    _lines(axes, channel.matrix, points, outputs)
+    released = data.p @ channel.matrix
+    used = released > 1e-6
+    axes.scatter(
+        outputs[used, 0],
+        outputs[used, 1],
+        s=(2500.0 * released[used]).tolist(),
+        facecolors="none",
+        edgecolors=COLOURS[1],
+        linewidths=1.2,
+        zorder=2,
+        label="reported (area: how often)",
+    )
+    axes.scatter(points[:, 0], points[:, 1], s=10, color="#555555", zorder=3, label="place")
+    globe = data.metric.kind == "great_circle"
+    middle = float(np.mean(points[:, 1])) if globe else 0.0
+    axes.set_aspect(1.0 / max(0.05, math.cos(math.radians(middle))), adjustable="datalim")
+    unit = f" ({data.metric.unit})" if data.metric.unit and not globe else ""
+    axes.set_xlabel("longitude" if globe else f"first coordinate{unit}")
+    axes.set_ylabel("latitude" if globe else f"second coordinate{unit}")
+    per = data.metric.unit or "unit of distance"
+    nats = f"{number(data.epsilon)} nat{'' if data.epsilon == 1 else 's'}"
+    axes.set_title(f"where each place may be reported: {nats} per {per}", fontsize=10)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    figure.draw_without_rendering()  # settles where things are
+    _name(axes, data, points)
+    return figure
+
+
+def _lines(axes: Axes, matrix: Floats, points: Floats, outputs: Floats) -> None:
+    """Lines from places to where they are likely to be reported."""
+    from matplotlib.collections import LineCollection
+
+    rows, columns = np.nonzero(matrix >= LEAST)
+    shares = matrix[rows, columns]
     kept = np.argsort(shares, kind="stable")[-MOST_LINES:]
     lines = np.stack([points[rows[kept]], outputs[columns[kept]]], axis=1)
     axes.add_collection(
@@ -87,35 +122,32 @@ def places_figure(data: MetricData, channel: Channel) -> Figure:
             zorder=1,
         )
     )
-    released = data.p @ channel.matrix
-    size = 2500.0 * released
-    used = released > 1e-6
-    axes.scatter(
-        outputs[used, 0],
-        outputs[used, 1],
-        s=size[used].tolist(),
-        facecolors="none",
-        edgecolors=COLOURS[1],
-        linewidths=1.2,
-        zorder=2,
-        label="reported (area: how often)",
-    )
-    axes.scatter(points[:, 0], points[:, 1], s=10, color="#555555", zorder=3, label="place")
-    if len(points) <= NAMED:
-        for label, (x, y) in zip(data.metric.labels, points.tolist(), strict=True):
-            axes.annotate(str(label), (x, y), xytext=(4, 4), textcoords="offset points", fontsize=8)
-    globe = data.metric.kind == "great_circle"
-    middle = float(np.mean(points[:, 1])) if globe else 0.0
-    axes.set_aspect(1.0 / max(0.05, math.cos(math.radians(middle))), adjustable="datalim")
-    unit = f" ({data.metric.unit})" if data.metric.unit and not globe else ""
-    axes.set_xlabel("longitude" if globe else f"first coordinate{unit}")
-    axes.set_ylabel("latitude" if globe else f"second coordinate{unit}")
-    per = data.metric.unit or "unit of distance"
-    nats = f"{number(data.epsilon)} nat{'' if data.epsilon == 1 else 's'}"
-    axes.set_title(f"where each place may be reported: {nats} per {per}", fontsize=10)
-    handles, names = axes.get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
-    return figure
+    axes.plot([], [], color=COLOURS[0], label=f"may be reported there ({LEAST:.0%} and more)")
+
+
+def _name(axes: Axes, data: MetricData, points: Floats) -> None:
+    """Name places, the likeliest first, where no other name is in the way."""
+    per_point = axes.figure.dpi / 72.0
+    edge = axes.get_window_extent().x1 / per_point
+    taken: list[tuple[float, float, float, float]] = []
+    for x in np.argsort(-data.p, kind="stable")[:NAMED].tolist():
+        text = str(data.metric.labels[x])
+        right, up = (axes.transData.transform(points[x]) / per_point).tolist()
+        wide = GAP + LETTER * len(text)
+        side = -1 if right + wide > edge else 1
+        left, low = (right if side > 0 else right - wide), up
+        if any(left < c and a < left + wide and low < d and b < low + LINE for a, b, c, d in taken):
+            continue
+        taken.append((left, low, left + wide, low + LINE))
+        axes.annotate(
+            text,
+            points[x].tolist(),
+            xytext=(side * GAP, GAP),
+            textcoords="offset points",
+            ha="left" if side > 0 else "right",
+            fontsize=8,
+            parse_math=False,
+        )
 
 
 def _of_outputs(data: MetricData) -> Floats | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from privopt.arrays import Floats
+from privopt.arrays import Floats, Ints
 from privopt.measures.compiling import compiled, compiling_pays
 from privopt.mechanisms import Channel
 from privopt.problems.metric_privacy.data import MetricData
@@ -36,11 +36,11 @@ SWEEPS = 4096
 def repair(data: MetricData, channel: Channel, margin: float) -> Channel | None:
     """The channel with every promise kept at epsilon (1 - margin), or None where only a constant does.
 
-    Three candidates are made, and the most useful one is taken. The largest feasible column below each column takes every
+    Three candidates are made, and the most useful one is taken for each component. The largest feasible column below each column takes every
     entry down to what a chain of promised pairs allows; the smallest feasible one above takes entries up; and the latter is
     made again and again of the channel with its rows divided by their sums, which soon are 1. All are scaled to leave every
-    row at most 1. What the rows then miss goes to the best single release, after all columns are scaled by the largest
-    factor at which that column keeps the promise, too.
+    row at most 1. What the rows of a component then miss goes to its best single release, after its columns are scaled by
+    the largest factor at which that column keeps the promise, too.
     """
     growth = _Growth(data, margin, channel.matrix.shape[1])
     above = growth.raised(channel.matrix)
@@ -56,8 +56,16 @@ def repair(data: MetricData, channel: Channel, margin: float) -> Channel | None:
     matrices = [matrix for matrix in candidates if matrix is not None]
     if not matrices:
         return None
-    best = min(matrices, key=lambda matrix: float((data.p[:, None] * matrix * data.losses).sum()))
+    best = _best_of_each_component(data, matrices)
     return Channel(best, channel.inputs, channel.outputs, simulation_only=channel.simulation_only)
+
+
+def _best_of_each_component(data: MetricData, matrices: list[Floats]) -> Floats:
+    """The rows of each component from the matrix in which they cost least: components are promised nothing of each other."""
+    spent = [data.p * (matrix * data.losses).sum(axis=1) for matrix in matrices]
+    costs = [np.bincount(data.components, weights=rows) for rows in spent]
+    chosen = np.argmin(costs, axis=0)[data.components]
+    return np.asarray(np.stack(matrices)[chosen, np.arange(len(chosen))])
 
 
 class _Growth:
@@ -132,7 +140,7 @@ class _Growth:
         return np.asarray(matrix / np.where(largest > 1.0, largest * (1 + 2.0**-40), 1.0)[:, None])
 
     def completed(self, matrix: Floats) -> Floats | None:
-        """Feasible columns scaled, and what rows miss of 1 given to one release; None where that takes all."""
+        """Feasible columns scaled, and what rows miss of 1 given to one release of each component; None where that takes all."""
         data = self.data
         missing = np.maximum(0.0, 1.0 - matrix.sum(axis=1))
         first, second = data.pairs.first, data.pairs.second
@@ -150,9 +158,14 @@ class _Growth:
             return None
         kept = (1.0 - weight)[:, None] * matrix
         given = weight + (1.0 - weight) * missing
-        cheapest = int(np.argmin((data.p * given) @ data.losses))
-        kept[:, cheapest] += given
+        kept[np.arange(len(kept)), self._cheapest(data.p * given)] += given
         return np.asarray(kept)
+
+    def _cheapest(self, weights: Floats) -> Ints:
+        """For each point the one release that costs its component least."""
+        costs = np.zeros((self.data.component_count, self.data.losses.shape[1]))
+        np.add.at(costs, self.data.components, weights[:, None] * self.data.losses)
+        return np.asarray(costs.argmin(axis=1)[self.data.components])
 
     def _at_points(self, values: Floats) -> Floats:
         """The largest value of the pairs of each point."""

@@ -97,3 +97,11 @@ def test_a_folder_that_exists_is_left_alone(folder: Path) -> None:
     result = CliRunner().invoke(app, ["places", "shops.csv", *OPTIONS, "--output", "out"])
     assert result.exit_code == 2
     assert "exists" in result.stderr
+
+
+def test_a_look_up_table_runs_nothing_and_keeps_its_first_column(folder: Path) -> None:
+    write("odd.csv", ("shop", "lat", "lon"), [("=1+1", "41.9", "12.5"), ("place", "41.91", "12.5")])
+    run("places", "odd.csv", *OPTIONS[:4], "--name", "shop", "--epsilon", "0.1", "--output", "out")
+    table = rows(folder / "out" / "table.csv")
+    assert [row["true place"] for row in table] == ["'=1+1", "place"]
+    assert set(table[0]) <= {"true place", "'=1+1", "place"}

@@ -36,3 +36,15 @@ def test_a_line_has_no_map() -> None:
     with pytest.raises(InvalidMechanism, match="two coordinates"):
         places_figure(problem, problem.anchor())
     assert po.solve(problem).plot().axes
+
+
+def test_names_leave_each_other_room_and_the_likeliest_come_first() -> None:
+    near = po.Metric.euclidean([[0.0, 0.0], [0.001, 0.0], [1.0, 1.0]], ["a long name", "another", "$x"])
+    problem = po.MetricPrivacy(near, [0.2, 0.5, 0.3], "distance", 1.0)
+    figure = places_figure(problem, problem.anchor())
+    assert {text.get_text() for text in figure.axes[0].texts} == {"another", "$x"}
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "may be reported there (5% and more)",
+        "reported (area: how often)",
+        "place",
+    ]

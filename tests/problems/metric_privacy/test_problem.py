@@ -275,3 +275,12 @@ def test_compiled_repair_is_that_of_arrays(seed: int, monkeypatch: pytest.Monkey
         monkeypatch.setattr(repair, "compiling_pays", lambda work, fast=fast: fast)
         mended.append(problem.repair(problem.answer(table), 2.0**-44).matrix)
     assert (mended[0] == mended[1]).all()
+
+
+def test_what_is_left_over_stays_within_a_component() -> None:
+    pairs = po.Metric.euclidean([[0.0], [1.0], [90.0], [91.0]])
+    problem = po.MetricPrivacy(pairs, [0.25] * 4, "distance", 2.0, radius=2.0)
+    mended = problem.repair(problem.answer(np.eye(4)), 2.0**-44)
+    assert problem.certify(mended).ok
+    assert not mended.matrix[:2, 2:].any()
+    assert not mended.matrix[2:, :2].any()
