@@ -1,4 +1,4 @@
-"""Columns that stand beside a release, compared with the secret by what they hold, where the table that was read is at hand."""
+"""What the table that was read says, where it is at hand: of the counts of the model, and of columns beside a release."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 import privopt as po
 from privopt.cli._columns import described_rows
 from privopt.cli._kept import Rows, secrets_of
-from privopt.errors import InvalidMechanism
+from privopt.errors import InvalidMechanism, InvalidModel, InvalidProblem
 from privopt.files.csv import read_coded
 from privopt.files.text import number
+from privopt.publication.holdout import count, nominal_joint, same_counts
 from privopt.publication.kept import kept_leakage
 
 
@@ -30,6 +31,39 @@ class Compared:
 
     fault: str = ""
     said: str = ""
+
+
+def recount(problem: po.Problem[Any], data: Path) -> Compared:
+    """Whether the model is the count of these rows: else everything may be proved, of people who do not exist.
+
+    Parameters
+    ----------
+    problem : Problem
+    data : Path
+        What was read, with the secret.
+    """
+    try:
+        joint = nominal_joint(problem)
+    except InvalidProblem:
+        return Compared()  # no rows are counted
+    if joint.columns is None:
+        return Compared(said=f"{data}: not compared with the model, which does not remember its columns")
+    names = list(dict.fromkeys((*joint.columns.secret_names, *joint.columns.reads_names)))
+    cells = {name: column.cells() for name, column in read_coded(data).items()}
+    lacking = [name for name in names if name not in cells]
+    if lacking:
+        return Compared(said=f"{data}: not compared with the model, as it has no column {lacking[0]!r}")
+    try:
+        counted = count(joint, joint.columns, {name: cells[name] for name in names}, "refuse", text=True)
+    except InvalidModel as cause:
+        return Compared(f"the model was not counted from {data}: {cause}")
+    rows = int(counted.table.sum())
+    if not same_counts(joint, counted.table):
+        return Compared(
+            f"the model was not counted from {data}, whose {rows} rows are spread in another way: what is proved is of other people; "
+            "'privopt audit' measures what leaks of these (--others where they were never meant to be the same)"
+        )
+    return Compared(said=f"the model is the count of the {rows} rows of {data}")
 
 
 def compare_beside(

@@ -10,15 +10,15 @@ import typer
 
 import privopt as po
 from privopt.cli import show
-from privopt.cli._bundles import bundle_at
+from privopt.cli._bundles import Place, bundle_at
 from privopt.cli._columns import read_symbols, symbols_of
-from privopt.cli._original import Compared, compare_beside
+from privopt.cli._original import Compared, compare_beside, recount
 from privopt.cli._streams import StartStep
 from privopt.cli.solve import AsJson
 from privopt.errors import FileRefused, InvalidMechanism
 from privopt.files.csv import read_table
 from privopt.files.labels import Label
-from privopt.publication.bundle import verify_bundle
+from privopt.publication.bundle import read_bundle, released_table, verify_bundle
 from privopt.publication.receipt import Receipt
 from privopt.publication.released import Columns, Layout, read_released
 from privopt.publication.table import TableCheck, check_table
@@ -73,8 +73,8 @@ def verify(
         Path | None,
         typer.Option(
             metavar="DATA.csv",
-            help="What was read, which the owner has: answers of a colouring are judged about these datasets, columns that stand beside the "
-            "release of a table are compared with the secret, and the owner's receipt says whether its columns are those that were read.",
+            help="What was read, which the owner has: the model must be the count of its rows, answers of a colouring are judged about these "
+            "datasets, columns that stand beside the release of a table are compared with the secret, and the owner's receipt says whether its columns are those that were read.",
         ),
     ] = None,
     read: Annotated[
@@ -101,11 +101,12 @@ def verify(
     """
     place = bundle_at(problem, solution)
     if place is not None:
-        if released is not None or receipt is not None or column or keep or data is not None:
+        if released is not None or receipt is not None or column or keep:
             raise FileRefused(
-                "with a bundle give the released table only: privopt verify BUNDLE.zip [RELEASED.csv]"
+                "a bundle holds problem, solution and receipt: give beside it the released table only, and what was read with --data"
             )
-        _tell(verify_bundle(place.bundle, place.released), "", as_json)
+        source = _Source(data, tuple(read or ()))
+        _tell(_with_data(verify_bundle(place.bundle, place.released), place, source, others), "", as_json)
     if solution is None:
         raise FileRefused("Missing argument 'SOLUTION.json': give a problem and its solution, or a bundle")
     loaded = po.load_problem(problem)
@@ -124,6 +125,8 @@ def verify(
             _Source(data, tuple(read or ())),
             raw_cells,
         )
+    if data is not None and not others:
+        certificate = _recounted(certificate, loaded, data)
     _tell(certificate, "" if answer is None else answer.solver, as_json)
 
 
@@ -133,6 +136,38 @@ class _Source:
 
     data: Path | None
     names: tuple[str, ...]
+
+
+def _with_data(certificate: po.Certificate, place: Place, source: _Source, others: bool) -> po.Certificate:
+    """The certificate of a bundle, with what the table that was read says of it."""
+    if source.data is None or not certificate.ok:
+        return certificate
+    contents = read_bundle(place.bundle)
+    if contents.problem is None:
+        raise FileRefused(
+            f"{place.bundle}: is a public bundle, without the model that --data is compared with"
+        )
+    told = certificate if others else _recounted(certificate, contents.problem, source.data)
+    if place.released is None or not told.ok:
+        return told
+    paper = contents.receipt
+    table = read_released(place.released, paper is not None and paper.raw_cells)
+    layout = Layout() if paper is None else paper.layout
+    checked = released_table(contents, place.released)
+    return _judged(told, _beside(contents.problem, contents.solution, table, checked, layout, source))
+
+
+def _recounted(certificate: po.Certificate, problem: po.Problem[Any], data: Path) -> po.Certificate:
+    """The certificate, refused if its model is not the count of the rows that were read."""
+    return _judged(certificate, recount(problem, data)) if certificate.ok else certificate
+
+
+def _judged(certificate: po.Certificate, compared: Compared) -> po.Certificate:
+    """The certificate with what was compared: refused by a fault, or with a remark."""
+    if compared.fault:
+        return replace(certificate, ok=False, reason=compared.fault)
+    said = (compared.said,) if compared.said else ()
+    return replace(certificate, remarks=(*certificate.remarks, *said))
 
 
 def _tell(certificate: po.Certificate, solver: str, as_json: bool) -> None:

@@ -30,7 +30,7 @@ from privopt.problems.local_information_privacy.leakage import excesses
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.publication._audit_ends import Pooled, Side, ends, pooled
 from privopt.publication.explain import Judged
-from privopt.publication.holdout import UNSEEN, Cells, count, described, nominal_joint
+from privopt.publication.holdout import UNSEEN, Cells, count, described, nominal_joint, same_counts
 from privopt.publication.people import eager
 from privopt.publication.released import few
 from privopt.publication.words import one, plain, share
@@ -331,7 +331,7 @@ def audit_cells(
         worst=_as_written(worst, release),
         fewest_of_release=_fewest(told.sum(axis=0, keepdims=True), (), release),
         fewest_of_pair=_fewest(told, joint.sensitive, release),
-        remarks=(SAME,) if _same(joint, seen.table) else (),
+        remarks=(SAME,) if joint.columns is not None and same_counts(joint, seen.table) else (),
         leakage_unit=problem.leakage_unit,
     )
 
@@ -464,9 +464,3 @@ def _as_written(labels: Sequence[Hashable], release: Release) -> tuple[Hashable,
         return tuple(labels)
     cells = dict(zip(release.outputs, release.cells, strict=True))[labels[-1]]
     return (*labels[:-1], cells[0] if len(cells) == 1 else cells)
-
-
-def _same(joint: JointDistribution, counts: Ints) -> bool:
-    """Whether the rows are spread exactly as the model, and as many as it counted."""
-    rows = 0 if joint.columns is None else joint.columns.rows
-    return bool(rows == counts.sum() and (np.rint(joint.table * rows) == counts).all())

@@ -137,6 +137,20 @@ def count(joint: JointDistribution, columns: TableColumns, cells: Cells, unseen:
     return Counted(table, **left)
 
 
+def same_counts(joint: JointDistribution, counts: Ints) -> bool:
+    """Whether the rows are spread exactly as the model, and as many as it says that it counted.
+
+    Examples
+    --------
+    >>> joint = JointDistribution.normalised([[3, 1], [2, 4]])
+    >>> same_counts(joint, np.array([[3, 1], [2, 4]])), same_counts(joint, np.array([[3, 1], [1, 5]]))
+    (True, False)
+    """
+    total = int(counts.sum())
+    rows = total if joint.columns is None else joint.columns.rows
+    return bool(rows == total and (np.abs(joint.table * total - counts) <= 1e-6).all())
+
+
 class _Unseen:
     """Stands for a row that the mechanism does not read."""
 

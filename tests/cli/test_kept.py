@@ -82,7 +82,12 @@ def test_a_column_beside_a_release_is_compared_with_the_secret_where_the_origina
     both = run(*beside(kind="sex", place="region"), "--data", "people.csv", code=1)
     assert "'place' beside the release leaks" in both
     write("few.csv", HEADER, [tuple(person[name] for name in HEADER) for person in people[:-1]])
-    assert "not compared with the secret, as few.csv has 599 rows" in run(*words, "--data", "few.csv")
+    assert "not compared with the secret, as few.csv has 599 rows" in run(
+        *words, "--data", "few.csv", "--others"
+    )
+    assert "the model was not counted from few.csv, whose 599 rows" in run(
+        *words, "--data", "few.csv", code=1
+    )
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
