@@ -36,7 +36,15 @@ PUBLISHED = {
         "temporal-randomised-response",
     ),
     "bayesian_privacy": ("markov-published",),
-    "metric_privacy": ("exponential", "planar-laplace", "planar-geometric", "spanner"),
+    "metric_privacy": (
+        "exponential",
+        "planar-laplace",
+        "planar-geometric",
+        "spanner",
+        "benders",
+        "constrained-lp",
+        "multi-step",
+    ),
 }
 """Solvers by problem: the papers' algorithms, in their words where those are numbers."""
 
