@@ -142,6 +142,15 @@ def test_the_published_matrix_keeps_the_distribution_and_changes_more() -> None:
     assert po.solve(problem, "pram").utility <= po.solve(problem).utility  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("problem", [sectors(), sectors(notion="ldp"), ordered(8)], ids=repr)
+def test_couplings_lie_between_a_fresh_draw_and_the_optimum(problem: po.PostRandomisation) -> None:
+    coupled, best = (po.solve(problem, name) for name in ("exponential-coupling", "direct-lp"))
+    assert coupled.certified
+    assert coupled.stats["repaired"] == 0
+    utility = problem.evaluate(coupled.mechanism).utility
+    assert problem.evaluate(problem.anchor()).utility < utility <= best.utility  # type: ignore[operator]  # it was solved
+
+
 def test_a_budget_no_table_allows_is_infeasible_with_a_witness() -> None:
     problem = po.PostRandomisation(po.JointDistribution.normalised([[5, 1], [1, 5]]), "hamming", 0.2)
     kept = po.PostRandomisation(problem.joint, "hamming", 0.2, preserve=problem.joint)
