@@ -94,7 +94,7 @@ def die(problem: po.Redaction) -> po.Proposal:
 
 def hang_in_python(problem: po.Redaction) -> po.Proposal:
     while True:
-        pass
+        time.sleep(0.001)
 
 
 def hang_in_c(problem: po.Redaction) -> po.Proposal:

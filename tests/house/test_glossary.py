@@ -70,6 +70,8 @@ def filed(path: Path) -> bool:
 def said(path: Path) -> Iterator[tuple[int, str]]:
     """Lines with words that were given up, in identifiers, strings and comments of a file."""
     text = path.read_text(encoding="utf-8")
+    if not PARTED.search(text.replace("_", " ")):
+        return
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in (tokenize.NAME, tokenize.STRING, tokenize.COMMENT):
             continue

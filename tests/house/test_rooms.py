@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -13,10 +14,14 @@ FILES = {
 }
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imported(path: Path, *, top: bool) -> set[str]:
     """Modules of the benchmarks that a file imports, at its top only or anywhere."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    nodes = tree.body if top else list(ast.walk(tree))
+    nodes = tree(path).body if top else list(ast.walk(tree(path)))
     modules = set()
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node.module:

@@ -76,7 +76,7 @@ def test_contract_tests_run_a_new_file(plugins: dict[str, str]) -> None:
         ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/house/test_contract.py", "-k", "hermit"],
         plugins,
     )
-    assert f"{len(po.Redaction.examples())} passed" in out
+    assert "1 passed" in out
 
 
 def test_benchmarks_run_a_new_file(plugins: dict[str, str], tmp_path: Path) -> None:

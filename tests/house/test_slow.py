@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -12,8 +12,7 @@ LINES = (ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").splitlines()
 
 @cache
 def _tests_of(path: Path) -> frozenset[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    return frozenset(re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
 
 
 def test_every_line_is_a_case_of_a_test() -> None:
