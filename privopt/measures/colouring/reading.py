@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cmp_to_key
 
 import numpy as np
 from numpy.typing import NDArray
@@ -194,20 +195,38 @@ def exact_row(row: list[float]) -> list[Fraction]:
 
 def largest_ratio(u: list[Fraction], v: list[Fraction], delta: Fraction) -> Fraction | None:
     """The smallest e^eps at which u is private next to v, perhaps below 1; None stands for infinity."""
-    best, top, low = Fraction(0), -delta, Fraction(0)
-    for a, b in prefixes(u, v):
+    scale = math.lcm(delta.denominator, *(x.denominator for x in (*u, *v)))
+    pairs = [(_whole(a, scale), _whole(b, scale)) for a, b in zip(u, v, strict=True) if a > 0]
+    if delta == 0:
+        return _largest(pairs)
+    best, top, low = (0, 1), -_whole(delta, scale), 0
+    for a, b in sorted(pairs, key=cmp_to_key(_more_likely)):
         top, low = top + a, low + b
         if low == 0 and top > 0:
             return None
-        if low > 0:
-            best = max(best, top / low)
-    return best
+        if low > 0 and top * best[1] > best[0] * low:
+            best = (top, low)
+    return Fraction(*best)
 
 
-def prefixes(u: list[Fraction], v: list[Fraction]) -> list[tuple[Fraction, Fraction]]:
-    """Probabilities (of u, of v) of each colour, largest ratio first; those that u rules out are left out."""
-    kept = [(a, b) for a, b in zip(u, v, strict=True) if a > 0]
-    return sorted(kept, key=lambda c: (c[1] == 0, c[0] / c[1] if c[1] else c[0]), reverse=True)
+def _whole(x: Fraction, scale: int) -> int:
+    return x.numerator * (scale // x.denominator)
+
+
+def _largest(pairs: list[tuple[int, int]]) -> Fraction | None:
+    """The largest ratio of pairs, 0 where there is none; None stands for infinity."""
+    best = (0, 1)
+    for a, b in pairs:
+        if b == 0:
+            return None
+        if a * best[1] > best[0] * b:
+            best = (a, b)
+    return Fraction(*best)
+
+
+def _more_likely(one: tuple[int, int], other: tuple[int, int]) -> int:
+    """Negative where the first pair has the larger ratio, infinity where its second number is 0."""
+    return other[0] * one[1] - one[0] * other[1]
 
 
 def float_log(ratio: Fraction | None) -> float:
