@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from instances.few import few
 from mpmath import log as mplog
 from mpmath import mp
 from oracles.bayesian_programs import laplace, random_chain, response, table, worst_mechanism
@@ -32,7 +33,7 @@ def joint(seed: int, shape: tuple[int, ...]) -> np.ndarray[tuple[int, ...], np.d
     return weights / weights.sum()
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8), 4))
 def test_worst_mechanism(seed: int) -> None:
     weights, tau = joint(seed, (2, 2, 2) if seed % 2 else (3, 3)), (0.2, 1.0, 2.0)[seed % 3]
     bound = exact_small(weights, tau)
@@ -48,7 +49,7 @@ def test_randomised_response(seed: int) -> None:
     assert response_leakage(weights, tau) == pytest.approx(float(response(weights, tau)), rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8), 4))
 def test_laplace_sum(seed: int) -> None:
     weights = joint(seed, (2, 2, 2, 2) if seed % 2 else (3, 3, 3))
     g, tau = [0, 1] if seed % 2 else [-1, 0, 2], (0.2, 1.0, 2.0)[seed % 3]
@@ -102,7 +103,7 @@ def test_proved_value_encloses_randomised_response(seed: int) -> None:
     assert exact - mp.mpf("1e-15") <= mp.mpf(prove_markov_recursion(chain, tau, n)) <= exact + mp.mpf("1e-12")
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", few(range(12), 5))
 def test_proved_value_is_just_above_the_reading(seed: int) -> None:
     s, stationary = 2 + seed % 4, seed % 3 > 0
     chain = random_chain(seed, s, zeros=0.2 * (seed % 2), stationary=stationary)

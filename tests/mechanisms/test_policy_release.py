@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from instances.few import few
 from oracles.policy import GREEDY, random_chain
 from typer.testing import CliRunner
 
@@ -132,7 +133,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("policy", [POLICY, WORDS], ids=["letters", "words"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6), 3))
 def test_no_recorded_step_is_drawn_again_after_a_crash(
     seed: int, policy: po.SequencePolicy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

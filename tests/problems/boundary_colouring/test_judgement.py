@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from instances.few import few
 from instances.graphs import LN2, e_to, exact_rows, random_graph, worst_excess
 
 import privopt as po
@@ -26,7 +27,7 @@ def random_question(seed: int) -> tuple[po.BoundaryColouring, po.Colouring]:
     return problem, problem.colouring(share * table + (1 - share) / k, np.arange(graph.size))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8), 4))
 def test_repair_of_several_colours_loses_no_more_than_mixing_with_equal_chances(seed: int) -> None:
     rng = np.random.default_rng(seed)
     k = int(rng.integers(3, 7))
@@ -87,7 +88,7 @@ def test_a_certificate_is_given_exactly_to_private_colourings(seed: int) -> None
     assert not worst or any({u, v} == set(worst) for u, v in problem.graph.edges().tolist())
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", few(range(60), 18))
 def test_repair_is_private_and_near(seed: int) -> None:
     problem, colouring = random_question(seed)
     repaired = problem.repair(colouring, 2.0**-44)
@@ -179,7 +180,7 @@ def test_a_balanced_boundary_may_be_less_accurate_but_not_more() -> None:
     assert problem.evaluate(problem.anchor()).feasible
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", few(range(40), 12))
 def test_the_minimax_bound_holds(seed: int) -> None:
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, int(rng.integers(2, 5)), 8)

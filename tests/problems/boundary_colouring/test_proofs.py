@@ -16,6 +16,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from instances.few import few
 from instances.graphs import LN2, random_graph
 from oracles import colourings as oracle
 
@@ -103,7 +104,7 @@ def test_malformed_duals_prove_nothing(part: dict[str, Any], objective: str) -> 
         assert problem.check_bound(0.0, {"kind": kind}) is None
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", few(range(40), 12))
 def test_no_multipliers_prove_less_than_what_is_reached(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = random_problem(seed, int(rng.integers(2, 4)))
@@ -171,7 +172,7 @@ def test_star(leaves: int, share: float) -> None:
     assert po.verify(problem, solution).ok
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", few(range(60), 18))
 def test_envelopes_bound_everything_that_is_accepted(seed: int) -> None:
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, 2, 12)
@@ -238,7 +239,7 @@ def test_a_zero_is_met_exactly() -> None:
     assert "missed" in missed.reason
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", few(range(30), 8))
 def test_worst_cases_are_bounded_as_in_sixty_digits(seed: int) -> None:
     problem = random_problem(seed, 2 + seed % 4, objective="worst_case")
     proved = prove(problem, {"kind": "minimax"})
@@ -251,7 +252,7 @@ def test_worst_cases_are_bounded_as_in_sixty_digits(seed: int) -> None:
     assert proved[1] - proved[0] <= 1e-13
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", few(range(60), 18))
 def test_certificates_enclose_and_name_the_worst_exactly(seed: int) -> None:
     rng = np.random.default_rng(seed)
     k = 2 + seed % 3

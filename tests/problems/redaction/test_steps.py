@@ -52,7 +52,7 @@ def test_the_family_of_two_rates_in_turn() -> None:
         )
 
 
-@pytest.mark.parametrize("seed", few(range(150), 25))
+@pytest.mark.parametrize("seed", few(range(150), 7))
 def test_leakages_are_those_of_enumeration_and_files_verify(seed: int) -> None:
     problem = random_problem(seed)
     (p,) = problem.private

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from instances.few import few
 from oracles.enumeration import random_chain
 
 import privopt as po
@@ -100,7 +101,7 @@ def test_it_is_the_optimum_of_the_program_written_out(problem: po.Redaction) -> 
     assert bound_of(problem) == pytest.approx(dense_optimum(problem), abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", few(range(15), 5))
 def test_relaxation_optimum_and_bound_are_in_order(seed: int) -> None:
     problem = random_problem(seed, 6)
     relaxed, optimum = (po.solve(problem, name).utility for name in ("relaxation", "optimal"))

@@ -7,13 +7,14 @@ import math
 import numpy as np
 import pytest
 from instances.beliefs import random_belief
+from instances.few import few
 
 import privopt as po
 
 BUDGETS = (0.0, 1e-6, 0.1, 0.5, 1.0, 2.0, 5.0)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", few(range(100), 30))
 def test_the_closed_form_is_the_optimum(seed: int) -> None:
     rng = np.random.default_rng(seed)
     belief = random_belief(rng)
@@ -28,7 +29,7 @@ def test_the_closed_form_is_the_optimum(seed: int) -> None:
         assert solution.objective == pytest.approx(po.solve(problem, "oracle").objective, abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(45))
+@pytest.mark.parametrize("seed", few(range(45), 14))
 def test_any_distortion_against_the_definition(seed: int) -> None:
     rng = np.random.default_rng(seed)
     belief = random_belief(rng)
@@ -99,7 +100,7 @@ def test_a_coin(b: float, epsilon: float) -> None:
     assert solution.utility == pytest.approx(-error, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", few(range(10), 4))
 def test_laws(seed: int) -> None:
     rng = np.random.default_rng(seed)
     belief = random_belief(rng)
