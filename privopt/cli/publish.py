@@ -13,7 +13,7 @@ from privopt.cli._fit_joint import JointOptions
 from privopt.cli.explain import tell
 from privopt.cli.fit import Data, HierarchyFiles
 from privopt.errors import FileRefused, InvalidModel, PrivoptError
-from privopt.files.csv import read_table
+from privopt.files.csv import names_in, read_table
 from privopt.mechanisms.codebook import HEADER
 from privopt.publication.cells import people_of_cells
 from privopt.publication.earlier import earlier
@@ -28,9 +28,14 @@ from privopt.publication.words import plain, share
 MOST_MESSAGES = 30
 """Messages that a dry run shows, the most frequent ones."""
 
-Secret = Annotated[str, typer.Option(metavar="NAME[,NAME...]", help="What is to be kept secret.")]
+Secret = Annotated[
+    list[str], typer.Option(metavar="NAME[,NAME...]", help="What is to be kept secret; may be given again.")
+]
 Released = Annotated[
-    str, typer.Option("--columns", metavar="NAME[,NAME...]", help="What is to be released, protected.")
+    list[str],
+    typer.Option(
+        "--columns", metavar="NAME[,NAME...]", help="What is to be released, protected; may be given again."
+    ),
 ]
 Epsilon = Annotated[
     float | None,
@@ -146,7 +151,7 @@ def publish(
     near = bool(order or hierarchy) if contiguous is None else contiguous
     wish = Wish(epsilon, min_utility, time_limit, near, confidence)
     check(wish)
-    hidden, shown = roles(_names(secret), _names(columns))
+    hidden, shown = roles(names_in(data, secret), names_in(data, columns))
     if output is None and not dry_run:
         raise FileRefused(
             "Missing option '--output': give a new folder for the release, or --dry-run to see what it would be"
@@ -235,14 +240,6 @@ def _show_plan(plan: Plan, record: Path, allow_constant: bool) -> None:
     show.facts([("note", said)])
     if not allow_constant:
         plan.check_says_something()
-
-
-def _names(text: str) -> list[str]:
-    """Names between commas."""
-    names = [name.strip() for name in text.split(",")]
-    if "" in names:
-        raise FileRefused(f"{text!r} holds an empty name; give NAME or NAME,NAME")
-    return names
 
 
 def _read(

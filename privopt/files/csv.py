@@ -93,6 +93,47 @@ def read_table(path: Path, wanted: Sequence[str]) -> CsvTable:
     return _opened(path, wanted, read)
 
 
+def names_in(path: Path, texts: Sequence[str]) -> list[str]:
+    r"""The columns that texts name, with commas between names: a name of the file that has a comma, or blanks around it, is found all the same.
+
+    A name that the file does not have comes back without blanks around it.
+
+    Raises
+    ------
+    FileRefused
+        If the file cannot be read, or a name is empty.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "people.csv"
+    >>> _ = place.write_text('"city, district", age,vote\n', encoding="utf-8")
+    >>> names_in(place, ["city, district,age", "vote"])
+    ['city, district', ' age', 'vote']
+    """
+    header = _opened(path, texts, lambda header, rows: header)
+    return [name for text in texts for name in _split(text, header)]
+
+
+def _split(text: str, header: Sequence[str]) -> list[str]:
+    """The names between commas, the longest first that the header has."""
+    known = {**{name.strip(): name for name in header}, **{name: name for name in header}}
+
+    def found(name: str) -> str | None:
+        bare = name.strip()
+        return known.get(name, known.get(bare, known.get(bare.strip('"'))))
+
+    parts, names = text.split(","), list[str]()
+    while parts:
+        end = next((end for end in range(len(parts), 0, -1) if found(",".join(parts[:end])) is not None), 1)
+        name = ",".join(parts[:end])
+        names.append(found(name) or name.strip())
+        parts = parts[end:]
+    if "" in names:
+        raise FileRefused(f"{text!r} holds an empty name; give NAME or NAME,NAME")
+    return names
+
+
 def read_coded(path: Path) -> dict[str, CodedColumn]:
     r"""All columns of such a file, each by its different cells.
 

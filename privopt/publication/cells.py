@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label
 from privopt.models.columns import as_number
-from privopt.publication.people import FEW, MOST_VALUES, People, Rules
+from privopt.publication.people import DATES, FEW, MOST_VALUES, People, Rules, looks_like_dates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,8 @@ def people_of_cells(cells: Mapping[str, Sequence[str]], rules: Rules) -> tuple[P
     for name, texts in cells.items():
         distinct = sorted({text for text in texts if text})
         many = len(distinct) > max(MOST_VALUES, len(texts) // 100)
-        known = _numbers(name, texts, distinct, name in rules.bins, many)
+        own = not rules.mention(name)
+        known = _numbers(name, texts, distinct, name in rules.bins, many, own)
         if known is not None and (name in rules.bins or (not rules.mention(name) and len(distinct) > FEW)):
             columns[name] = pd.Series([known.get(text) for text in texts], dtype="float64")
             continue
@@ -58,7 +59,7 @@ def _sorted(numbers: Mapping[str, float]) -> list[str]:
 
 
 def _numbers(
-    name: str, texts: Sequence[str], distinct: Sequence[str], wanted: bool, many: bool
+    name: str, texts: Sequence[str], distinct: Sequence[str], wanted: bool, many: bool, own: bool
 ) -> dict[str, float] | None:
     """The number of each text of a column, None where it holds others; where they must be numbers, a cell that is none is refused."""
     numbers = {text: as_number(text) for text in distinct}
@@ -67,11 +68,14 @@ def _numbers(
         return known
     odd = [row for row, text in enumerate(texts, 1) if text and text not in known]
     if wanted:
+        if looks_like_dates(distinct[:1]):
+            raise InvalidModel(f"column {name!r} {DATES}")
         raise InvalidModel(
             f"row {odd[0]}: {name!r} is not a number; empty the cell if it is missing, or give {name!r} no bins"
         )
-    if many and 2 * len(odd) < len(texts):
+    if (many or (own and len(known) > FEW)) and 2 * len(odd) < len(texts):
         raise InvalidModel(
-            f"row {odd[0]}: {name!r} is not a number, as are {len(odd)} cells in all: empty those that stand for a missing value"
+            f"row {odd[0]}: {name!r} is not a number, as are {len(odd)} cells in all: empty those that stand for a missing value, or give "
+            f"{name!r} an order in which they stand"
         )
     return None

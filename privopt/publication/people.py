@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +54,15 @@ LEAVE_OUT = (
 
 MOST_SYMBOLS = 400
 """Combinations beyond which the rarest ones are put together, so that people can read a codebook of them."""
+
+
+DATES = (
+    "holds dates, each of which few rows share: put years, months or ages in its place (in pandas: to_datetime(...).dt.year); of many numbers "
+    "intervals are made"
+)
+"""What is said of a column of dates."""
+
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}")
 
 
 @dataclass(frozen=True)
@@ -195,7 +206,23 @@ def count_people(
         joint = counted(least)
     unruled = {name: data[name].to_list() for name in (*hidden, *shown) if not rules.mention(name)}
     notes = identifier_notes(unruled, LEAVE_OUT)
-    return joint, (*notes, *_notes(joint, missing, [name for name in bins if name not in rules.bins]))
+    noted = _notes(joint, missing, [name for name in bins if name not in rules.bins])
+    return joint, (*notes, *_without_secret(people, hidden, rules), *noted)
+
+
+def _without_secret(people: People, hidden: Sequence[str], rules: Rules) -> tuple[str, ...]:
+    """That rows without a secret have one more value of it, which few rows have, so that it decides what the others may keep."""
+    if rules.missing != "symbol":
+        return ()
+    said = []
+    for name in hidden:
+        cells = people.cells[name]
+        if few := sum(not cell for cell in cells):
+            said.append(
+                f'{few} of {len(cells)} rows have no {name}: "(missing)" is protected as one more value of the secret, which may cost much of '
+                "what is kept, most of all with a confidence; take these rows out of the data if that is not meant"
+            )
+    return tuple(said)
 
 
 def complete(people: People, rules: Rules) -> People:
@@ -296,13 +323,29 @@ def _outward(edges: list[float], numbers: Floats) -> list[float]:
 def _values_of(values: nw.Series[Any], rows: int) -> int:
     """How many values a column of text has, which must not be too many."""
     count = int(values.drop_nulls().n_unique())
-    named = ", as an identifier should be" if many_different(count, rows) else ""
     if count > max(MOST_VALUES, rows // 100):
+        if looks_like_dates(values.drop_nulls().head(1).to_list()):
+            raise InvalidModel(f"column {values.name!r} {DATES}")
+        named = ", as an identifier should be" if many_different(count, rows) else ""
         raise InvalidModel(
             f"column {values.name!r} has {count} values in {rows} rows, and they are no numbers that could be put into intervals: "
             f"too few rows share one. Merge its values into at most 50 first, or leave it out{named}"
         )
     return count
+
+
+def looks_like_dates(cells: Sequence[object]) -> bool:
+    """Whether cells are dates, or text as dates are written.
+
+    Examples
+    --------
+    >>> looks_like_dates(["03/11/1982"]), looks_like_dates(["1982-11-03 10:00"]), looks_like_dates(["75001"])
+    (True, True, False)
+    """
+    return bool(cells) and all(
+        isinstance(cell, date) or _DATE.match(cell if isinstance(cell, str) else "") is not None
+        for cell in cells
+    )
 
 
 def _least_count(joint: JointDistribution, rows: int) -> int:

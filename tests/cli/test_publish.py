@@ -456,3 +456,21 @@ def test_what_the_owner_keeps_is_for_the_owner_alone(folder: Path) -> None:
     run("fit", "people.csv", "--sensitive", "vote", "--useful", "school", "--output", "joint.json")
     for name in ("people.csv.published.json", "out/receipt.json", "out/state.json", "joint.json"):
         assert Path(name).stat().st_mode & 0o077 == 0, name
+
+
+def test_names_with_commas_and_blanks_are_found_and_options_may_come_again(folder: Path) -> None:
+    header = ("vote", "school, level", " age", "size")
+    write("odd.csv", header, [("" if i < 4 else row[0], *row[1:]) for i, row in enumerate(ROWS)])
+    again = ("--columns", "school, level", "--columns", "size, age")
+    said = run("publish", "odd.csv", "--secret", "vote", *again, "--epsilon", "0.5", "--dry-run")
+    assert "released school, level, size, age" in said
+    assert '4 of 600 rows have no vote: "(missing)" is protected' in said
+
+
+def test_numbers_with_words_among_them_and_dates_are_told(folder: Path) -> None:
+    rows = [(row[0], "N/A" if i == 6 else str(i % 20), f"{i % 28 + 1:02d}/03/{1930 + i % 90}", row[3]) for i, row in enumerate(ROWS)]  # fmt: skip
+    write("odd.csv", HEADER, rows)
+    words = ("publish", "odd.csv", "--secret", "vote", "--epsilon", "1", "--dry-run", "--columns")
+    assert "row 7: 'school' is not a number" in run(*words, "school", code=2)
+    assert "column 'age' holds dates" in run(*words, "age", code=2)
+    assert "column 'age' holds dates" in run(*words, "age", "--bins", "age=3", code=2)
