@@ -16,7 +16,7 @@ import time
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,12 @@ class Entry:
     formula: float
     seconds: float
 
-    @property
+    @cached_property
+    def logs(self) -> tuple[float, ...]:
+        """Logarithms of the sizes."""
+        return _logs(self.sizes)
+
+    @cached_property
     def error(self) -> float:
         """The logarithm of the factor by which the formula was too low."""
         most = math.log(MOST)
@@ -94,7 +99,8 @@ class Timings:
         comparable = [e for e in self.entries.get((kind, solver), ()) if len(e.sizes) == len(sizes)]
         if not comparable or not 0 <= formula < math.inf:
             return formula
-        squares = [_distance(e.sizes, sizes) for e in comparable]
+        logs = _logs(sizes)
+        squares = [math.dist(e.logs, logs) ** 2 for e in comparable]
         if min(squares) == 0:
             exact = [e.error for e, square in zip(comparable, squares, strict=True) if square == 0]
             return _sane(formula) * math.exp(sum(exact) / len(exact))
@@ -109,9 +115,9 @@ def _sane(formula: float) -> float:
     return min(LONGEST, max(LEAST, formula))
 
 
-def _distance(one: Iterable[int], other: Iterable[int]) -> float:
-    """The square of the distance between the logarithms of sizes."""
-    return sum(math.log(max(1, a) / max(1, b)) ** 2 for a, b in zip(one, other, strict=True))
+def _logs(sizes: Iterable[int]) -> tuple[float, ...]:
+    """The logarithms of sizes, between which distances are measured."""
+    return tuple(math.log(max(1, size)) for size in sizes)
 
 
 def fixed_work() -> float:
