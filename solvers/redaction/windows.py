@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -36,8 +36,9 @@ class Windows(Solver[Redaction]):
     sides add per direction. The smallest r that goes with l does not increase in l, so one walk over the
     pairs finds the best window: optimal among data-independent mechanisms, not among all. Massny et al.,
     Section III, give a bound on its size (Theorem 2) and a quilt (Algorithm 1); this is the exact test.
-    Several private records hide the union of their windows, which is private for each of them. What an adversary
-    who knows other records learns of a window falls with its width as well.
+    Several private records hide the union of their windows, which is private for each of them; records next to each
+    other also try one window around all of them, which takes two walks only. What an adversary who knows other
+    records learns of a window falls with its width as well.
     """
 
     solves: ClassVar = Redaction
@@ -58,24 +59,80 @@ class Windows(Solver[Redaction]):
         """Propose the union of the best windows."""
         table = np.zeros((problem.length, problem.chain.k))
         tried = 0
-        for p in problem.private:
-            left, right, pairs = best_window(problem, p, budget)
-            table[p - left : p + right + 1] = 1.0
+        stretches = list(_stretches(problem.private))
+        around = [_around(problem, *ends, budget) if ends[0] < ends[1] else None for ends in stretches]
+        for ends, one in zip(stretches, around, strict=True):
+            each, pairs = _each(problem, *ends, budget)
+            chosen = each if one is None or each.weight <= one.weight else one
+            table[chosen.first : chosen.last + 1] = 1.0
             tried += pairs
         return Proposal(problem.answer(table), stats={"pairs": tried})
 
 
-def best_window(problem: Redaction, private: int, budget: Budget) -> tuple[int, int, int]:
-    """Widths hidden to the left and right of one private record, and how many pairs were tried."""
-    possible = problem.possible_values(private)
-    if len(possible) < 2:
-        return 0, 0, 0
+@dataclass(frozen=True)
+class _Window:
+    """Records from first to last, and what they weigh."""
+
+    first: int
+    last: int
+    weight: float
+
+
+def _stretches(private: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The first and last of each run of private records that are next to each other."""
+    ends = [i for i, p in enumerate(private) if i + 1 == len(private) or private[i + 1] != p + 1]
+    for begin, end in zip([0, *(i + 1 for i in ends)], ends, strict=False):
+        yield private[begin], private[end]
+
+
+def _each(problem: Redaction, first: int, last: int, budget: Budget) -> tuple[_Window, int]:
+    """The union of the best windows of private records next to each other, and how many pairs were tried."""
+    low, high, tried = first, last, 0
+    for p in range(first, last + 1):
+        possible = problem.possible_values(p)
+        if len(possible) < 2:
+            continue
+        left, right, pairs = _best(problem, (p, p), _leakages(problem, p, possible), budget)
+        low, high, tried = min(low, p - left), max(high, p + right), tried + pairs
+        if low == 0 and high == problem.length - 1:
+            break
+    return _Window(low, high, float(problem.record_weights[low : high + 1].sum())), tried
+
+
+def _around(problem: Redaction, first: int, last: int, budget: Budget) -> _Window | None:
+    """One window around private records next to each other, judged by what its ends leak: two walks instead of one a record.
+
+    Given a record between the ends, what is released to the right of them depends on it through the last one
+    alone, so it is a mixture over that one's values, and its largest log-ratio is at most that of the last one;
+    the same to the left. Which values are likely differs between the sides, so scalars are added, not directions.
+    An adversary who knows other records may know the ends, which ends the argument: None.
+    """
+    if problem.side_information is not None:
+        return None
+    ends = [problem.possible_values(end) for end in (first, last)]
+    left = _leakages(problem, first, ends[0])[0]
+    right = _leakages(problem, last, ends[1])[1]
+    sides = _scalar(left), _scalar(right)
+    before, after, _ = _best(problem, (first, last), sides, budget)
+    low, high = first - before, last + after
+    return _Window(low, high, float(problem.record_weights[low : high + 1].sum()))
+
+
+def _scalar(blocks: Iterator[Floats]) -> Iterator[Floats]:
+    return (block.max(axis=(1, 2), keepdims=True, initial=0.0) for block in blocks)
+
+
+def _best(
+    problem: Redaction, ends: tuple[int, int], blocks: tuple[Iterator[Floats], ...], budget: Budget
+) -> tuple[int, int, int]:
+    """Widths hidden to the left of the first end and to the right of the last, and how many pairs were tried."""
+    first, last = ends
     weights = problem.record_weights
-    before = np.concatenate(([0.0], np.cumsum(weights[:private][::-1])))
-    after = np.concatenate(([0.0], np.cumsum(weights[private + 1 :])))
-    sides = zip(_leakages(problem, private, possible), (before, after), strict=True)
-    left, right = (_Lazy(blocks, len(total) - 1, budget) for blocks, total in sides)
-    best = (before[-1] + after[-1], private, problem.length - 1 - private)
+    before = np.concatenate(([0.0], np.cumsum(weights[:first][::-1])))
+    after = np.concatenate(([0.0], np.cumsum(weights[last + 1 :])))
+    sides = zip(blocks, (before, after), strict=True)
+    left, right = (_Lazy(side, len(total) - 1, budget) for side, total in sides)
+    best = (before[-1] + after[-1], first, problem.length - 1 - last)
     tried, nothing = 0, np.zeros((1, 1))
     width, least = _narrowest(left, nothing, problem.epsilon), _narrowest(right, nothing, problem.epsilon)
     r = _narrowest(right, left.at(width), problem.epsilon)
