@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -71,6 +72,19 @@ def test_nan_foreign_exceptions_warnings_and_contradictions_are_noticed(
     attacks._examined(tally, "fine", members, solution)
     attacks._compare(tally, "fine", [solution, solution])
     assert len(tally.faults) == 5
+
+
+def test_a_hang_is_counted_in_processor_time() -> None:
+    tally = attacks.Tally()
+
+    def turns() -> None:
+        while True:
+            pass
+
+    attacks._tried(tally, "asleep", lambda: time.sleep(1.1), 1)
+    assert tally.hangs == []
+    attacks._tried(tally, "turns", turns, 1)
+    assert tally.hangs == ["turns: more than 1 s"]
 
 
 def test_every_kind_of_problem_is_attacked() -> None:

@@ -29,7 +29,9 @@ from privopt.errors import ContradictionWarning, PrivoptError
 T = TypeVar("T")
 
 PATIENCE = 20
-"""Seconds after which judging one mechanism hangs."""
+"""Seconds of processor time after which judging one mechanism hangs."""
+ASLEEP = 10
+"""As many times longer it may take by the clock, beside other work."""
 LIMIT, LATE = 1.0, 30.0
 """Seconds that solving may take, and by how many it may be late before it hangs."""
 CLOSE = 1e-9
@@ -68,7 +70,7 @@ class Tally:
 
 @contextmanager
 def limited(seconds: int) -> Iterator[None]:
-    """An alarm after some seconds, in the main thread."""
+    """Alarms after some seconds of processor time and after many by the clock, in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -76,13 +78,19 @@ def limited(seconds: int) -> Iterator[None]:
     def ring(number: int, frame: FrameType | None) -> None:
         raise TimeoutError(f"more than {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(seconds)
+    timers = {
+        signal.SIGPROF: (signal.ITIMER_PROF, seconds),
+        signal.SIGALRM: (signal.ITIMER_REAL, ASLEEP * seconds),
+    }
+    before = {number: signal.signal(number, ring) for number in timers}
+    for which, after in timers.values():
+        signal.setitimer(which, after)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for number, (which, _) in timers.items():
+            signal.setitimer(which, 0)
+            signal.signal(number, before[number])
 
 
 def _tried(tally: Tally, told: str, act: Callable[[], T], seconds: int = PATIENCE) -> T | None:

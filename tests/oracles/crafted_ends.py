@@ -54,7 +54,7 @@ def _level(ratio: Fraction) -> Any:
 
 
 def gaussian_noise() -> Iterator[Lines]:
-    """Rounding at random that says less than rounding up, h-matrices with entries of both signs and of 0."""
+    """Rounding at random that says less than rounding up, h-matrices with entries of both signs and of 0, reports by a coin."""
     rounded: Any = {"levels": _leak("37/72"), "sensitivity": 1, "apart": 1, "grid": 1}
     two = [[1, "1/2"], ["1/2", 1]]
     yield lines("gaussian_noise", {**rounded, "covariance": two}, LAPLACE, {}, {"method": "column"})
@@ -68,6 +68,10 @@ def gaussian_noise() -> Iterator[Lines]:
     apart = {**turned, "covariance": [[1, 0], [0, 1]], "levels": _leak("1/3")}
     units = {"method": "h-matrix", "columns": [[1, 1], [1, 0], [0, 1]]}
     yield lines("gaussian_noise", apart, LAPLACE, {}, units)
+    coin = {"noise": "randomised_response", "scale": "1/2"}
+    yield lines(
+        "gaussian_noise", {"levels": _leak("1/2"), "sensitivity": 1, "size": 1}, coin, {}, {"method": "group"}
+    )
 
 
 def _leak(level: int | str) -> Any:
@@ -97,6 +101,9 @@ def wrong() -> Iterator[Lines]:
     turned = list(gaussian_noise())[1]
     turned[4]["columns"], turned[1]["levels"] = [[1, 1], [1, 0], [0, 1]], _leak("1/3")
     yield turned
+    backwards = {**_leak(1), "noise": {"level": -1, "below": "1/4", "above": "1/2"}}
+    one: Any = {"levels": backwards, "sensitivity": 1, "size": 1}
+    yield lines("gaussian_noise", one, {"noise": "laplace", "scale": -1}, {}, {"method": "group"})
     yield _no_m_matrix()
     yield from _no_members()
 
@@ -139,6 +146,10 @@ def _no_members() -> Iterator[Lines]:
         "bound": -9,
     }
     yield lines("set_bounds", three, {}, {}, outside)
+    wider = {"kind": "interval", "lower": [0, 0, 0], "upper": [1, 1, 1]}
+    halves: Any = [["1/2", "1/2"], ["1/2", "1/2"], ["1/2", "1/2", 0]]
+    uneven = {"members": [halves], "prices": [[0, 0, None, ["1/6", 0]]], "bound": -9}
+    yield lines("set_bounds", {**BASE, "rows": [BASE["rows"][0], wider]}, {}, {}, uneven)
     plain = {"members": [], "prices": [], "bound": -9}
     yield lines("set_bounds", {**BASE, "loss": [[0, 1], [1, 0], [0, 0]]}, {}, {}, plain)
     yield lines("set_bounds", BASE, {"rows": [[1]]}, {}, plain)
