@@ -6,16 +6,22 @@ Each formula serves one step, with its prices as proof, and every belief of a po
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
+
+import numpy as np
 
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms import Channel
 from privopt.mechanisms.policy.formulas.steps import (
     DEFINITION,
     INTERVALS,
+    MOST,
+    NEGLIGIBLE,
     STRUCTURE,
     StepFormula,
+    all_or_nothing,
     interval_pairs,
 )
 from privopt.mechanisms.policy.policy import SequencePolicy
@@ -23,8 +29,18 @@ from privopt.problems.belief_release.problem import BeliefRelease
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.problems.sequence_information_privacy.reach import slow_seconds
 from privopt.problems.sequence_information_privacy.simulated import asked
+from privopt.solvers.sequence._fine_line import refined
 from privopt.solvers.sequence._merged_line import merged
 from privopt.solvers.sequence.prices import priced, priced_policy, step_guarantee, step_of
+
+LONG_LINE = 10_000
+"""Letters times releases from which on a line is solved with few releases, found by finer and finer grids."""
+
+FOR_GRIDS = 0.6
+"""Share of the time that is left for the grids."""
+
+GRID_SECONDS = 3e-6
+"""Seconds for each letter and release that the grids take, and the judgement of what they find, at most."""
 
 MAX_LETTERS = 2000
 MAX_CELLS = 20_000
@@ -82,8 +98,9 @@ class BeliefStructureLp(_BeliefStep):
     One linear program in K and Q, where a channel is (1 - L) K(y | x) + L Q(y) and K(y | x) <= Q(y) / theta.
 
     The constraints are those of Jiang, Li, Tandon ("Online Context-aware Data Release with Sequence Information
-    Privacy"), in other variables: far better scaled than the program in P(y | x). On a line that is too long for it,
-    neighbouring letters are merged, and prices are read between those of the classes.
+    Privacy"), in other variables: far better scaled than the program in P(y | x). On a long line the releases of the
+    program are found on finer and finer grids; on one that is too long for it, neighbouring letters are merged first, and
+    prices are read between those of the classes.
     """
 
     name: ClassVar[str] = "structure-lp"
@@ -102,16 +119,42 @@ class BeliefStructureLp(_BeliefStep):
         cells = len(problem.support) * problem.matrix.shape[1]
         if _is_long_line(problem):
             return float(2.0 + 5e-7 * cells)
+        if _is_line(problem):
+            return float(0.3 + 1e-5 * cells)
         return float(0.02 + 4e-5 * cells + 8e-9 * cells**2)
 
     def run(self, problem: BeliefRelease, budget: Budget) -> Proposal:
-        """Propose the channel of the program, with neighbours merged where it is too large."""
-        if not _is_long_line(problem):
-            return super().run(problem, budget)
-        answer = merged(step_of(problem), 0.9 * budget.remaining)
+        """Propose the channel of the program, with the releases that a long line needs; the better one where neighbours are merged first."""
+        step, first, start = step_of(problem), None, None
+        simple = step.budget > MOST or all_or_nothing(step, {}) is not None
+        if _is_long_line(problem):
+            classes = merged(step, 0.9 * budget.remaining)
+            if classes is None:
+                return Proposal(problem.constant(), stats={"iterations": 0, "stop": "out of time"})
+            first = priced(problem, classes)
+            start = np.flatnonzero(step.p @ np.asarray(classes.kernel, dtype=np.float64) > NEGLIGIBLE)
+        answer = None
+        if _is_line(problem) and not simple and budget.remaining > GRID_SECONDS * problem.matrix.size:
+            answer = refined(step, FOR_GRIDS * budget.remaining, start)
         if answer is None:
-            return Proposal(problem.constant(), stats={"iterations": 0, "stop": "out of time"})
-        return priced(problem, answer)
+            return super().run(problem, budget) if first is None else first
+        return _better(problem, priced(problem, answer), first)
+
+
+def _better(problem: BeliefRelease, one: Proposal, other: Proposal | None) -> Proposal:
+    """The better release of two, with the better bound."""
+    if other is None or not isinstance(one.mechanism, Channel) or not isinstance(other.mechanism, Channel):
+        return one
+    if problem.evaluate(one.mechanism).utility < problem.evaluate(other.mechanism).utility:
+        one = replace(one, mechanism=other.mechanism)
+    bounds = [math.inf if proposal.bound is None else proposal.bound for proposal in (one, other)]
+    return one if bounds[0] <= bounds[1] else replace(one, bound=other.bound, dual=other.dual)
+
+
+def _is_line(problem: BeliefRelease) -> bool:
+    """Whether letters are on a line, and many."""
+    step = step_of(problem)
+    return bool(step.line) and len(step.support) * step.cost.shape[1] > LONG_LINE
 
 
 def _is_long_line(problem: BeliefRelease) -> bool:

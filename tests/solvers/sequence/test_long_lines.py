@@ -10,6 +10,7 @@ from privopt.core.judge import judge
 from privopt.core.registry import find_solver
 from privopt.core.solver import Budget, Guarantee
 from privopt.problems.belief_release import BeliefRelease
+from privopt.solvers.sequence._fine_line import refined
 from privopt.solvers.sequence._merged_line import merged
 from privopt.solvers.sequence.prices import priced, step_of
 
@@ -42,6 +43,31 @@ def test_where_nothing_is_merged_the_answer_is_the_optimum(
     if not impossible:  # letters that cannot be read may be released, but stand for no class
         assert solution.objective == pytest.approx(best.objective, abs=1e-8)
         assert solution.bound == pytest.approx(best.objective, abs=1e-8)
+
+
+@pytest.mark.parametrize("distortion", ["l1", "squared"])
+@pytest.mark.parametrize("epsilon", [0.2, 2.0])
+def test_few_releases_on_finer_and_finer_grids_are_the_optimum(distortion: str, epsilon: float) -> None:
+    rng = np.random.default_rng(5)
+    belief = rng.dirichlet(np.full(24, 0.4))
+    belief[[3, 11]] = 0.0
+    letters = rng.permutation(24) * 0.5
+    problem = BeliefRelease(belief / belief.sum(), epsilon, distortion, letters.tolist())
+    answer = refined(step_of(problem), 60.0, np.array([0, 23]))
+    assert answer is not None
+    solution, best = judge(problem, priced(problem, answer), certify=True), solved(problem, "structure-lp")
+    assert solution.certificate is not None
+    assert solution.certificate.ok
+    assert solution.objective == pytest.approx(best.objective, rel=1e-6)
+    assert solution.bound == pytest.approx(best.objective, rel=1e-6)
+
+
+def test_lines_of_hundreds_of_letters_are_proved() -> None:
+    belief = np.random.default_rng(6).dirichlet(np.ones(160))
+    problem = BeliefRelease(belief, 1.0, "squared")
+    solution = solved(problem, "structure-lp")
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.certified
 
 
 @pytest.mark.long
