@@ -144,6 +144,8 @@ def test_files_and_notebooks(tmp_path: Path) -> None:
         assert po.model_from_dict(near.to_dict()) == near
     assert "confidence 0.9" in repr(po.JointAmbiguity.from_counts([[3, 1], [2, 5]], 0.9))
     assert "<table" in po.JointAmbiguity.from_counts([[3, 1], [2, 5]])._repr_html_()
+    shown = po.RowSet.total_variation([0.25, 0.75], 0.125)._repr_html_()
+    assert all(f">{value}<" in shown for value in ("at least", "0.125", "0.375", "0.625", "0.875"))
 
 
 def test_a_prior_of_floats_fits_a_nominal_joint_of_floats() -> None:

@@ -9,6 +9,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Self
 
+import numpy as np
+
 from privopt.core.exact import Number
 from privopt.errors import InvalidModel
 from privopt.models.codec import (
@@ -19,6 +21,7 @@ from privopt.models.codec import (
     encode_number,
     encode_numbers,
 )
+from privopt.models.html import html_table
 from privopt.models.validation import Row, exact_distribution, number_array
 
 _FIELDS: dict[str, object] = {
@@ -411,6 +414,13 @@ class RowSet:
     def __repr__(self) -> str:
         size = "" if self.kind in ("interval", "all") else f", radius {float(self.radius):g}"
         return f"RowSet({self.kind}, {self.size} values{size})"
+
+    def _repr_html_(self) -> str:
+        units = [[int(j == i) for j in range(self.size)] for i in range(self.size)]
+        low = [max(0, self.smallest(unit)[0]) / self.denominator for unit in units]
+        high = [self.largest(unit)[1] / self.denominator for unit in units]
+        table = np.array([low, [float(v) for v in self.nominal], high])
+        return html_table(repr(self), ("at least", "nominal", "at most"), tuple(range(self.size)), table)
 
 
 def _numbers(values: Row, what: str) -> tuple[Fraction, ...]:
