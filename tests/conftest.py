@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from privopt.core import predictions, registry
+from privopt.publication.explain import Explanation
+from privopt.publication.publication import Publication
 
 SLOW = Path(__file__).with_name("slow.txt")
 """Single cases of a second and more, one a line: they are long, while other cases of their tests are not."""
@@ -29,6 +31,15 @@ def machine_of_the_table() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(predictions, "work_here", lambda: predictions.timings().work)
         yield
+
+
+@pytest.fixture
+def plain_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Releases are written with empty pictures: drawing them takes longer than all that is tested beside."""
+    from matplotlib.figure import Figure
+
+    for kind in (Explanation, Publication):
+        monkeypatch.setattr(kind, "figure", lambda _: Figure(figsize=(1, 1)))
 
 
 @pytest.hookimpl(optionalhook=True)

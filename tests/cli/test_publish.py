@@ -15,6 +15,8 @@ import privopt as po
 from privopt.errors import FileRefused
 from privopt.publication.receipt import Receipt, file_digest
 
+pytestmark = pytest.mark.usefixtures("plain_pictures")
+
 RNG = np.random.default_rng(11)
 HEADER = ("vote", "school", "age", "size")
 ROWS = [

@@ -16,6 +16,8 @@ from privopt.publication.earlier import earlier
 from privopt.publication.least import Wish
 from privopt.publication.people import Rules, count_people, people_of
 
+pytestmark = pytest.mark.usefixtures("plain_pictures")
+
 RNG = np.random.default_rng(21)
 OFTEN = {"low": 0.3, "middle": 0.45, "high": 0.6}
 

@@ -21,6 +21,8 @@ from privopt.models.hierarchies import Ancestors
 from privopt.publication import publication as written
 from privopt.publication.bundle import read_bundle
 
+pytestmark = pytest.mark.usefixtures("plain_pictures")
+
 ROWS = 1200
 
 

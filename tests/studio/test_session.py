@@ -25,6 +25,8 @@ from privopt.files.load import load_problem
 from privopt.studio.folder import Drawn
 from privopt.studio.session import TABS, Session
 
+pytestmark = pytest.mark.usefixtures("plain_pictures")
+
 CHOICE = {
     "secret": ["income"],
     "columns": ["age", "school"],
