@@ -102,7 +102,10 @@ def places_figure(data: MetricData, channel: Channel) -> Figure:
     axes.set_title(f"where each place may be reported: {nats} per {per}", fontsize=10)
     figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
     figure.draw_without_rendering()  # settles where things are
-    _name(axes, data, points)
+    weights = data.p.copy()
+    if data.positions is not None:
+        weights[data.positions] += released  # what is reported is looked for first
+    _name(axes, data, points, weights)
     return figure
 
 
@@ -125,12 +128,12 @@ def _lines(axes: Axes, matrix: Floats, points: Floats, outputs: Floats) -> None:
     axes.plot([], [], color=COLOURS[0], label=f"may be reported there ({LEAST:.0%} and more)")
 
 
-def _name(axes: Axes, data: MetricData, points: Floats) -> None:
-    """Name places, the likeliest first, where no other name is in the way."""
+def _name(axes: Axes, data: MetricData, points: Floats, weights: Floats) -> None:
+    """Name places, those of most weight first, where no other name is in the way."""
     per_point = axes.figure.dpi / 72.0
     edge = axes.get_window_extent().x1 / per_point
     taken: list[tuple[float, float, float, float]] = []
-    for x in np.argsort(-data.p, kind="stable")[:NAMED].tolist():
+    for x in np.argsort(-weights, kind="stable")[:NAMED].tolist():
         text = str(data.metric.labels[x])
         right, up = (axes.transData.transform(points[x]) / per_point).tolist()
         wide = GAP + LETTER * len(text)

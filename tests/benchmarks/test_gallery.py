@@ -21,7 +21,13 @@ from privopt.core.registry import problem_types
 
 pytest.importorskip("matplotlib")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-QUICK = ("belief_release", "local_information_privacy", "sequence_errors", "sequence_path")
+QUICK = (
+    "belief_release",
+    "local_information_privacy",
+    "metric_privacy_growth",
+    "sequence_errors",
+    "sequence_path",
+)
 SLOW = tuple(sorted(set(pictures()) - set(QUICK)))
 
 
