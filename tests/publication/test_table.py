@@ -159,26 +159,26 @@ CHAIN = po.MarkovChain([[0.9, 0.1], [0.2, 0.8]], states=["out", "in"])
 
 
 def test_redacted_sequences() -> None:
-    problem = po.Redaction(CHAIN, 30, 15, 1.0)
+    problem = po.Redaction(CHAIN, 12, 6, 1.0)
     mechanism = po.solve(problem).mechanism
     rng = np.random.default_rng(2)
     rows = []
     for _ in range(60):
         state, path = int(rng.random() < 1 / 3), []
-        for _ in range(30):
+        for _ in range(12):
             path.append(CHAIN.states[state])
             state = int(rng.random() < CHAIN.transition[state, 1])
         rows.append(["" if cell is None else cell for cell in mechanism.release(path, rng).tolist()])
     table = {
-        "user": [f"u{i}" for i in range(60) for _ in range(30)],
+        "user": [f"u{i}" for i in range(60) for _ in range(12)],
         "place": [cell for row in rows for cell in row],
     }
     layout = Layout(("place",), kept=("user",), by="user")
     assert check_table(problem, mechanism, table, layout).ok
     shown = {**table, "place": list(table["place"])}
-    shown["place"][15] = "in"
+    shown["place"][6] = "in"
     assert "always hidden" in check_table(problem, mechanism, shown, layout).reason
-    hidden = {**table, "place": ["" if i % 30 == 0 else cell for i, cell in enumerate(table["place"])]}
+    hidden = {**table, "place": ["" if i % 12 == 0 else cell for i, cell in enumerate(table["place"])]}
     assert "hidden though it never is" in check_table(problem, mechanism, hidden, layout).reason
     softer = po.RedactionMechanism(np.where(mechanism.probabilities < 1, 0.4, 1.0), mechanism.states)
     assert "should about" in check_table(problem, softer, table, layout).reason

@@ -178,7 +178,7 @@ def test_huge_streams(length: int) -> None:
 
 def test_words_are_named_as_the_records() -> None:
     words = po.MarkovChain.fit([list("aabbabababbbaabab")], order=2, smoothing=1.0)
-    solution = po.solve(po.BayesianPrivacy(words, ("count", words.states[1]), 1.0))
+    solution = po.solve(po.BayesianPrivacy(words, ("count", words.states[1]), 1.0, length=4))
     assert solution.certificate is not None
     assert "a record is a word of 2 letters" in solution.certificate.law
 

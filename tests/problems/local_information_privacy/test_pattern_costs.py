@@ -60,8 +60,8 @@ def test_the_least_cost_is_that_of_the_best_vertex(seed: int) -> None:
 
 @pytest.mark.parametrize("notion", ["lip", "ldp"])
 def test_many_equal_secrets_are_counted(notion: str) -> None:
-    """Of 300 equal secrets at one price only the number of likely ones matters."""
-    n, r = 300, math.e
+    """Of 100 equal secrets at one price only the number of likely ones matters."""
+    n, r = 100, math.e
     problem = itself(np.full(n, 1.0 / n), epsilon=1.0, notion=notion)
     if notion == "ldp":
         made = [np.where(np.arange(n) < k, r, 1.0) for k in range(n + 1)]

@@ -85,11 +85,19 @@ def test_cheapest_groups_are_bounded_from_below(seed: int) -> None:
             assert float(balls.lower[y]) >= float(true) - 1e-13
 
 
-@pytest.mark.parametrize("row", HOSTILE_ROWS, ids=lambda row: repr(row)[:20])
-def test_hostile_prices_prove_nothing_false(row: Any) -> None:
+@pytest.fixture(scope="module")
+def solved() -> tuple[tuple[po.BeliefRelease, Ask], tuple[float | None, float | None]]:
+    """One step and three, and what is best."""
     step = po.BeliefRelease([0.7, 0.3], 0.5)
     sequence = Ask(po.MarkovChain([[0.8, 0.2], [0.3, 0.7]]), 0.5, horizon=3)
-    best = po.solve(step).objective, po.solve(sequence).objective
+    return (step, sequence), (po.solve(step).objective, po.solve(sequence).objective)
+
+
+@pytest.mark.parametrize("row", HOSTILE_ROWS, ids=lambda row: repr(row)[:20])
+def test_hostile_prices_prove_nothing_false(
+    row: Any, solved: tuple[tuple[po.BeliefRelease, Ask], tuple[float | None, float | None]]
+) -> None:
+    (step, sequence), best = solved
     duals = (
         {"kind": "structure", "lam": row},
         {"kind": "sequence", "lam": [row]},

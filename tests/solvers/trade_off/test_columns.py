@@ -482,14 +482,14 @@ MERGED: list[dict[str, Any]] = [{"theta_fraction": 0.75}, {"max_leakage": 0.05},
 @pytest.mark.parametrize("seed", few(range(2), 1))
 def test_mergings_are_bounded_by_channels(seed: int, options: dict[str, Any]) -> None:
     """No merging is better than the best channel: its bound is above the best of all partitions, and below that of no search."""
-    problem = PrivacyFunnel(table(seed, 3, 7), form="merging", **options)
+    problem = PrivacyFunnel(table(seed, 3, 6), form="merging", **options)
     every, solution = best_partition(problem, 10.0), answer(problem)
     assert every is not None
     assert solution.bound is not None
     assert solution.objective is not None
     assert solution.bound >= every.bound[0]
     assert solution.objective <= every.bound[1] + 1e-12
-    channels = answer(PrivacyFunnel(table(seed, 3, 7), **options))
+    channels = answer(PrivacyFunnel(table(seed, 3, 6), **options))
     assert channels.objective is not None
     assert solution.bound >= channels.objective - 1e-9
     assert solution.bound <= channels.objective + 2e-3
