@@ -40,7 +40,7 @@ def in_process(problem: po.DistortionPrivacy, solver: po.Solver[Any]) -> po.Solu
 
 
 def objective(problem: po.DistortionPrivacy, name: str | None = None) -> float:
-    solution = po.solve(problem, name)
+    solution = po.solve(problem, name, time_limit=60.0)
     assert solution.certified, solution.reason
     assert solution.objective is not None
     return solution.objective
