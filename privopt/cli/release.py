@@ -43,6 +43,9 @@ Keep = Annotated[
     list[str] | None,
     typer.Option(metavar="COL", help="Copy this column AS IT IS: nothing protects it. Repeat for more."),
 ]
+FIRST = "row 1 of the data was taken for record 0: where a file begins elsewhere, other records than meant are private"
+"""What is said of a redaction, which knows records by their places alone."""
+
 Mark = Annotated[str, typer.Option(metavar="TEXT", help="Written into redacted cells.")]
 Simulate = Annotated[
     int | None, typer.Option(min=0, metavar="SEED", help="Draw with this seed; PROTECTS NOBODY.")
@@ -326,6 +329,7 @@ def _release_rows(machine: Machine, command: Command, book: Codebook | None) -> 
             ("records", len(places)),
             ("dropped", f"{dropped} rows with missing values" if dropped else None),
             ("redacted", drawn.count(None) if stream else None),
+            ("first row", FIRST if isinstance(machine.mechanism, po.RedactionMechanism) else None),
             *gap_facts(symbols.count(None) if stream else 0),
             ("drawn before", once.recorded or None if once else None),
             ("how", command.how),

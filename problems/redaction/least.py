@@ -10,6 +10,8 @@ mechanism reveals nothing more.
 
 from __future__ import annotations
 
+import math
+
 from privopt.arrays import Floats
 from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction.data import RedactionData
@@ -17,6 +19,9 @@ from privopt.problems.redaction.shown import largest_influences
 
 MOST_CELLS = 2**24
 """Records times private records times states beyond which it is left out."""
+
+FLOORS = (1.0, 1e-2, 1e-4)
+"""Parts of the budget below which influences are left out at first."""
 
 
 def least_epsilon(data: RedactionData) -> float | None:
@@ -36,6 +41,12 @@ def least_epsilon(data: RedactionData) -> float | None:
     apart = data.side_information is not None or data.ambiguity is not None
     if apart or data.length * len(data.private) * data.chain.k > MOST_CELLS:
         return None
+    if math.isfinite(data.epsilon):
+        for times in FLOORS:  # of many private records those far from each other need not be looked at
+            floor = times * data.epsilon
+            least = float(largest_influences(data, floor).min())
+            if least > floor:
+                return least
     return float(largest_influences(data).min())
 
 

@@ -381,11 +381,28 @@ def _shown_impossible(
     return one, other
 
 
+def _runs(private: Sequence[int]) -> list[str]:
+    """Private records in words, three or more that follow each other as one."""
+    runs: list[list[int]] = []
+    for p in private:
+        if runs and runs[-1][-1] + 1 == p:
+            runs[-1].append(p)
+        else:
+            runs.append([p])
+    return [
+        text
+        for run in runs
+        for text in ([f"record {p}" for p in run] if len(run) < 3 else [f"records {run[0]} to {run[-1]}"])
+    ]
+
+
 def _terms(data: RedactionData, mechanism: RedactionMechanism) -> Terms:
     """What a certificate of a redaction mechanism is about."""
     every = "" if data.period is None else f" of every {data.period}"
-    named = [f"record {p}{every}" for p in (data.private if data.period is None else data.named_private)]
-    which = named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}, each by itself,"
+    named = [f"{run}{every}" for run in _runs(data.named_private)]
+    which = f"{', '.join(named[:-1])} or {named[-1]}".removeprefix(" or ")
+    if len(data.named_private) > 1:
+        which += ", each by itself,"
     if math.isinf(data.epsilon):
         claim = f"the budget is without limit: nothing is promised of {which}".rstrip(",")
     elif data.epsilon == 0:

@@ -30,8 +30,12 @@ MOST_CELLS = 2**24
 MOST_STATES_AND_RECORDS = 2**20
 
 
-def largest_influences(data: RedactionData) -> Floats:
-    """The largest influence of each value of each record on a private one, shape (length, k); inf where it cannot be shown at all."""
+def largest_influences(data: RedactionData, floor: float = -1.0) -> Floats:
+    """The largest influence of each value of each record on a private one, shape (length, k); inf where it cannot be shown at all.
+
+    What is at most ``floor`` may come out smaller than it is: away from a private record the largest influence of any value never rises, as the
+    chances of a farther record are mixtures of those of a nearer one, so that a side is left where nothing above it can follow.
+    """
     worst = np.where(data.supports, 0.0, np.inf)
     for p in data.private:
         possible = data.possible_values(p)
@@ -45,6 +49,8 @@ def largest_influences(data: RedactionData) -> Floats:
                 rows, influences(steps, possible, equal_steps(data.chain, sign)), strict=False
             ):
                 np.maximum(row, influence, out=row)
+                if influence.max() <= floor:
+                    break
     return worst
 
 
@@ -68,7 +74,8 @@ def influence_bound(data: RedactionData) -> Enclosure | None:
         return None
     if math.isinf(data.epsilon):
         return 1.0, 1.0
-    open_values = largest_influences(data) <= data.epsilon + MARGIN * max(1.0, data.epsilon)
+    limit = data.epsilon + MARGIN * max(1.0, data.epsilon)
+    open_values = largest_influences(data, limit) <= limit
     shown = np.where(open_values, data.utility_chain.marginals(n), 0.0).sum(axis=1)
     weights = np.ones(n) if data.weights is None else np.asarray(data.weights, dtype=np.float64)
     share = math.fsum((shown * weights).tolist()) / math.fsum(weights.tolist())

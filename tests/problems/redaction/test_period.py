@@ -11,6 +11,8 @@ import pytest
 from oracles import enumeration
 
 import privopt as po
+from privopt.problems.redaction.least import least_epsilon
+from privopt.problems.redaction.shown import largest_influences
 
 CHAIN = po.MarkovChain([[0.75, 0.25], [0.4, 0.6]])
 DAY = po.MarkovChain.periodic(
@@ -142,3 +144,15 @@ def _walk(rng: np.random.Generator, counts: np.ndarray, length: int) -> list[int
         state = int(rng.choice(3, p=row / row.sum()))
         states.append(state)
     return states
+
+
+def test_neighbouring_private_records_are_named_as_one_and_the_least_budget_is_that_of_all() -> None:
+    chain = po.MarkovChain([[0.9, 0.1], [0.2, 0.8]])
+    nights = po.Redaction(chain, 24, (0, 1, 2, 6, 7), 0.5, period=8)
+    assert "records 0 to 2 of every 8, record 6 of every 8 or record 7 of every 8, each by itself, by" in (
+        nights.terms(nights.safe()).statement
+    )
+    least = float(largest_influences(nights).min())
+    assert least_epsilon(nights) == least
+    assert least_epsilon(nights.with_budget(least / 2)) == least
+    assert least_epsilon(nights.with_budget(50 * least)) == least
