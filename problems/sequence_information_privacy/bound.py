@@ -8,7 +8,8 @@ The dual is ``{"kind": "sequence", "lam": [[...], ...]}``, a row of prices for e
 releases that read as many words; a release without prices gets zeros. ``"revealed"`` may give a row of prices for each
 state before a release, for all releases that read as many words. A dual of the kind "beliefs" is for chains of two letters
 (:mod:`privopt.problems.sequence_information_privacy.two_letters`), one of the kind "potential" for chains of a few letters
-(:mod:`privopt.problems.sequence_information_privacy.potential`).
+(:mod:`privopt.problems.sequence_information_privacy.potential`), one of the kind "separable" for chains that stay or begin afresh
+(:mod:`privopt.problems.sequence_information_privacy.separable`).
 
 The bound with the state before a release revealed does not fade with the horizon. Let b be the distribution of what a
 release reads given all releases before it, T the distribution of its output and M its kernel. The budget asks that
@@ -39,6 +40,7 @@ from privopt.core.problem import Enclosure
 from privopt.problems.belief_release.bound import CELLS, BallLevels, price_row
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.sequence_information_privacy.potential import potential_enclosure
+from privopt.problems.sequence_information_privacy.separable import separable_enclosure
 from privopt.problems.sequence_information_privacy.steps import Step, relative, steps
 from privopt.problems.sequence_information_privacy.two_letters import beliefs_enclosure
 
@@ -58,6 +60,8 @@ def check_dual(problem: SequenceData, dual: object, seconds: float = math.inf) -
         return beliefs_enclosure(problem, dual, seconds)
     if isinstance(dual, dict) and dual.get("kind") == "potential":
         return potential_enclosure(problem, dual, seconds)
+    if isinstance(dual, dict) and dual.get("kind") == "separable":
+        return separable_enclosure(problem, dual, seconds)
     if not isinstance(dual, dict) or dual.get("kind") != "sequence":
         return None
     prices, shown = _prices(dual.get("lam")), dual.get("revealed")

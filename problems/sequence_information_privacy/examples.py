@@ -20,6 +20,7 @@ def examples(ask: Callable[..., Problem[SequencePolicy]]) -> tuple[Example[Seque
     biased = MarkovChain([[0.6, 0.4], [0.6, 0.4]])
     letter = MarkovChain([[0.3, 0.25, 0.2, 0.15, 0.1]] * 5)
     line = MarkovChain([[0.1, 0.3, 0.3, 0.2, 0.1]] * 5)
+    fresh = MarkovChain([[0.7, 0.1, 0.2], [0.2, 0.6, 0.2], [0.2, 0.1, 0.7]])
     near = MarkovChain([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
     return (
         Example("one-letter", ask(letter, 1.0, horizon=1), -0.38448138875788973, 1e-7),
@@ -35,5 +36,6 @@ def examples(ask: Callable[..., Problem[SequencePolicy]]) -> tuple[Example[Seque
         Example("five-coins", ask(coin, 0.5, batch=5, horizon=5), -0.1489979435741723, 1e-7),
         Example("weather", ask(weather, 0.5, horizon=5)),
         Example("weather-words", ask(weather, 0.5, batch=2, horizon=5)),
+        Example("stays", ask(fresh, 0.8, horizon=2)),
         Example("walk", ask(near, 1.0, distortion="squared", horizon=2)),
     )

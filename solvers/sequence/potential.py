@@ -23,6 +23,7 @@ from privopt.problems.sequence_information_privacy.potential import (
     releases_of,
 )
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+from privopt.problems.sequence_information_privacy.separable import refuse_separable
 
 DEPTHS = {3: 7, 4: 8}
 """Halvings of the first triangulation, by the number of letters."""
@@ -78,11 +79,13 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
             return "it takes a chain, not a set of chains"
         if problem.chain.k not in DEPTHS:
             return f"it takes chains of three and four letters, this one has {problem.chain.k} states"
+        if refuse_separable(problem) is None:
+            return "chains that stay or begin afresh have a bound that is nearer, that of separable"
         return refuse_potential(problem)
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose one release at a time, with the potential as proof."""
-        policy = _policy(problem, budget)
+        policy = plain_policy(problem, budget)
         unit = float(np.abs(problem.setting(1).cost).max()) or 1.0
         search = Search(releases_of(problem), self.curvature * unit, budget)
         belief = None if problem.lasting else np.array(problem.chain.initial)
@@ -103,7 +106,7 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
         return Proposal(policy, -bound, dual, stats=stats)
 
 
-def _policy(problem: SequenceInformationPrivacy, budget: Budget) -> Mechanism:
+def plain_policy(problem: SequenceInformationPrivacy, budget: Budget) -> Mechanism:
     """One release at a time where that is a formula; else what is known, or nothing."""
     if problem.distortion == "hamming":
         return problem.answer("closed-form")

@@ -88,6 +88,13 @@ def _two(name: str, epsilon: float, horizon: int) -> Problem[Any]:
     return SequenceInformationPrivacy(chain, epsilon, horizon=horizon)
 
 
+def _fresh(k: int, epsilon: float, horizon: int, stay: float, shift: int = 0) -> Problem[Any]:
+    """Letters that stay with one probability, or a noisy cycle of them."""
+    moves = np.full((k, k), (1 - stay) / (k - 1))
+    moves[np.arange(k), (np.arange(k) + shift) % k] = stay
+    return SequenceInformationPrivacy(MarkovChain.normalised(moves), epsilon, horizon=horizon)
+
+
 def _likely_words(batch: int) -> Problem[Any]:
     chain = MarkovChain([[0.9, 0.1], [0.1, 0.9]], [0.1, 0.9])
     return SequenceInformationPrivacy(chain, 1.0, batch=batch, horizon=batch)
@@ -130,6 +137,11 @@ register_cases(
         ("words-2^10-ten-nats", "", partial(_likely_words, 10)),
         ("l1-24-horizon-4", "", partial(_sequence, 24, 4, "l1")),
         ("stays-3-horizon-100", "", partial(_sequence, 3, 100, "hamming", 0.99)),
+        *(
+            (f"fresh-{k}-horizon-100", "", partial(_fresh, k, 1.0, 100, stay))
+            for k, stay in ((3, 0.8), (4, 0.7), (8, 0.8))
+        ),
+        ("cycle-3-horizon-100", "", partial(_fresh, 3, 1.0, 100, 0.9, 1)),
         *((f"set-{k}-horizon-{n}", "", partial(_over_set, k, 0.1, n)) for k, n in ((2, 8), (4, 100))),
         *(
             (f"words-{k}^{w}-horizon-{n}", marks, partial(_words, k, w, n))

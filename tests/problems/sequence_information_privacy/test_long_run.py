@@ -232,7 +232,7 @@ def test_bounds_of_prices_are_above_every_policy(distortion: str) -> None:
 
 @pytest.mark.long
 def test_the_potential_of_three_letters_is_a_bound_in_the_long_run() -> None:
-    problem = ask([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]], 1.0)
+    problem = ask([[0.8, 0.15, 0.05], [0.1, 0.8, 0.1], [0.05, 0.15, 0.8]], 1.0)
     solved = po.solve(problem, "potential", time_limit=60)
     plain = po.solve(problem, "closed-form", time_limit=60)
     assert solved.certified
