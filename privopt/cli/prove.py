@@ -10,11 +10,13 @@ import typer
 
 import privopt as po
 from privopt.cli import show
-from privopt.cli.solve import AsJson, ProblemFile
+from privopt.cli.solve import AsJson
+from privopt.errors import FileRefused
 from privopt.files.json import writing
 from privopt.proof.vipr import vipr
 from privopt.proof.write import bound_path, draft_of
 from privopt.proof.write import prove as write_proof
+from privopt.publication.bundle import read_bundle
 
 
 class Format(StrEnum):
@@ -28,10 +30,18 @@ CONFIDENTIAL = "a proof holds the problem itself, with the counted table where t
 
 
 def prove(
-    problem: ProblemFile,
-    solution: Annotated[
-        Path, typer.Argument(metavar="SOLUTION.json", help="What is to be proved.", show_default=False)
+    problem: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PROBLEM.json|BUNDLE.zip",
+            help="The problem, or a bundle, which holds its solution.",
+            show_default=False,
+        ),
     ],
+    solution: Annotated[
+        Path | None,
+        typer.Argument(metavar="SOLUTION.json", help="What is to be proved.", show_default=False),
+    ] = None,
     output: Annotated[Path, typer.Option(metavar="PROOF.txt", help="The proof file to write.")] = Path(
         "proof.txt"
     ),
@@ -46,8 +56,9 @@ def prove(
     The file holds the problem, with the counted table where there is one: it is for those who may see that, and only its owner reads it.
     The solution is proved first, then the file is checked by that program. What the file leaves out is said.
     """
-    show.check_output(output, problem, solution)
-    loaded, answer = po.load_problem(problem), po.Solution[Any].load(solution)
+    given = (problem,) if solution is None else (problem, solution)
+    show.check_output(output, *given)
+    loaded, answer = _read(problem, solution)
     certificate = po.verify(loaded, answer)
     if not certificate.ok:
         show.complain(f"NOT PROVED, so no proof is written: {certificate.reason}")
@@ -61,7 +72,7 @@ def prove(
         show.complain(f"the checker refuses the proof: {' '.join(checked.said)}")
         raise typer.Exit(1)
     if proof.beside is not None:
-        show.check_output(bound_path(output), problem, solution, output)
+        show.check_output(bound_path(output), *given, output)
     written = proof.save(output)
     if as_json:
         show.emit(
@@ -83,6 +94,22 @@ def prove(
     for path, part in zip(written, parts, strict=True):
         show.facts([("written", path), ("check it", f"python {part.checker} {path}")])
     show.facts([("note", CONFIDENTIAL)])
+
+
+def _read(problem: Path, solution: Path | None) -> tuple[po.Problem[Any], po.Solution[Any]]:
+    """The problem and the solution, from two files or from a bundle."""
+    if problem.suffix != ".zip":
+        if solution is None:
+            raise FileRefused(
+                "Missing argument 'SOLUTION.json': give a problem and its solution, or a bundle"
+            )
+        return po.load_problem(problem), po.Solution[Any].load(solution)
+    if solution is not None:
+        raise FileRefused(f"{problem}: is a bundle, which holds its solution: give it alone")
+    contents = read_bundle(problem)
+    if contents.problem is None:
+        raise FileRefused(f"{problem}: is a public bundle, without the model that a proof is about")
+    return contents.problem, contents.solution
 
 
 def _vipr(problem: po.Problem[Any], solution: po.Solution[Any], output: Path, as_json: bool) -> None:

@@ -35,6 +35,8 @@ def problem_from_dict(fields: Mapping[str, Any]) -> Problem[Any]:
     """
     check_limits(fields, "the problem")
     known, kind = problem_types(), fields.get("type")
+    if kind is None and fields.get("format") == "privopt/solution":
+        raise FileRefused("this is a solution, not a problem: the problem comes first, then its solution")
     if not isinstance(kind, str) or kind not in known:
         raise FileRefused(f'problem type {kind!r} is not one of {", ".join(known)}; give it as "type"')
     return known[kind].from_dict(fields)

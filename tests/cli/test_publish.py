@@ -59,6 +59,11 @@ def test_from_a_table_to_a_release_that_is_verified_and_answered_once(folder: Pa
     assert "is plausible" in run("verify", "out/bundle.zip", "out/released.csv")
     files = ("out/problem.json", "out/solution.json", "out/released.csv", "--receipt", "out/receipt.json")
     assert "is plausible" in run("verify", *files)
+    assert "PROVED: private" in run("prove", "out/bundle.zip", "--output", "proof.txt")
+    Path("proof.txt").unlink()
+    assert "this is a solution, not a problem" in run(
+        "verify", "out/solution.json", "out/released.csv", code=2
+    )
     assert "is the count of the 600 rows of people.csv" in run("verify", "out", "--data", "people.csv")
     write("true.csv", HEADER, [(str(RNG.choice(["red", "blue"])), *row[1:]) for row in ROWS])
     assert "not counted from true.csv" in run("verify", "out", "--data", "true.csv", code=1)
