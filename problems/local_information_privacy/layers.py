@@ -10,20 +10,20 @@ as m is the integral of its layers A_t,
 wherever it is known which branch the layers are on. A number theta is chosen so that every layer of
 probability at most theta, and the complement of each of at least 1 - theta, is on the same branch for every value of the
 secret. With d and u the quantiles of m at theta and 1 - theta, that settles all t < d and t > u; in between
-W(A_t) lies between two numbers, where a chord bounds each from the right side. So within a cell of (d, u) the bounds
+W(A_t) lies between two numbers, nearer ones where the median c is known, and a chord bounds each from the right side. So within a cell of (d, c, u) the bounds
 on ratios imply sums of piecewise linear functions of the m(w), and for multipliers >= 0 the entropy less its price is at least a sum of functions of one m(w)
 each, concave between the ends of the cell: least at one of these.
 
-A tree is a list in preorder. A split is ``{"d": t}``, ``{"u": t}`` or ``{"k": w, "t": t}``, on d, u or m(w), the part below
+A tree is a list in preorder. A split is ``{"d": t}``, ``{"c": t}``, ``{"u": t}`` or ``{"k": w, "t": t}``, on d, c, u or m(w), the part below
 t first. A leaf is ``{"rows": [...], "values": [...], "nu": number}``: multipliers of some of the rows (those
-of :attr:`Layers.above`, then what d and u say themselves) and the one of sum v = 1.
+of :attr:`Layers.above`, then what d, u and c say themselves) and the one of sum v = 1.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 
@@ -49,18 +49,22 @@ BATCH = 64
 SPAN = 1e-9
 """W(A) counts as known where its ends are nearer than this."""
 
+QUANTILES = ("d", "c", "u")
+"""Those of m by which boxes are made, in order."""
+
 TOP, BOTTOM, OPEN = 0, 1, 2
 """Kinds of layers: above u, below d, and, + 1 where t > d for sure, + 2 where t < u for sure."""
 
-OWN = 4
-"""Rows on d and u themselves: P(m > u) and P(m < d) are at most theta, P(m < u) and P(m > d) at most 1 - theta."""
+OWN = 6
+"""Rows on d, u and c themselves: P(m > u) and P(m < d) are at most theta, P(m < u) and P(m > d) at most 1 - theta, P(m > c) and P(m < c) at most half."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Boxes of (d, u, m), one a row: ends of d and of u, shape (b,), and of each m(w), shape (b, n)."""
+    """Boxes of (d, c, u, m), one a row: ends of d, c and u, shape (b,), and of each m(w), shape (b, n)."""
 
     d: tuple[Floats, Floats]
+    c: tuple[Floats, Floats]
     u: tuple[Floats, Floats]
     low: Floats
     high: Floats
@@ -69,33 +73,41 @@ class Cells:
         return len(self.low)
 
     @property
+    def empty(self) -> bool:
+        """Whether the first box holds no d <= c <= u."""
+        d, c, u = self.d[0][0], self.c, self.u[1][0]
+        return bool(max(d, c[0][0]) > min(c[1][0], u) or d > u)
+
+    @property
     def ends(self) -> Floats:
-        """0 and the ends of d and u in order, shape (b, 5)."""
-        return np.sort(np.stack([np.zeros(len(self)), *self.d, *self.u], axis=1), axis=1)
+        """0 and the ends of d, c and u in order, shape (b, 7)."""
+        return np.sort(np.stack([np.zeros(len(self)), *self.d, *self.c, *self.u], axis=1), axis=1)
 
     @property
     def atoms(self) -> Floats:
-        """The values of m between which the functions of a leaf are concave, shape (b, 6, n)."""
+        """The values of m between which the functions of a leaf are concave, shape (b, 8, n)."""
         inner = np.clip(self.ends[:, :, None], self.low[:, None], self.high[:, None])
         return np.concatenate([inner, self.high[:, None]], axis=1)
 
     @property
     def stop(self) -> Floats:
-        """Where the layers that start at each of the ends stop, shape (b, 5)."""
+        """Where the layers that start at each of the ends stop, shape (b, 7)."""
         return np.concatenate([self.ends[:, 1:], np.full((len(self), 1), math.inf)], axis=1)
 
     @property
     def kinds(self) -> Ints:
-        """What is known of the layers between successive ends and above the last one, shape (b, 5)."""
+        """What is known of the layers between successive ends and above the last one, shape (b, 7)."""
         start, stop = self.ends, self.stop
         known = OPEN + (start >= self.d[1][:, None]) + 2 * (stop <= self.u[0][:, None])
         known = np.where(stop <= self.d[0][:, None], BOTTOM, known)
         return np.asarray(np.where(start >= self.u[1][:, None], TOP, known))
 
     def own(self, atoms: Floats) -> Bools:
-        """Where each of the own rows counts, shape (4, b, 6, n)."""
-        (d0, d1), (u0, u1) = ([end[:, None, None] for end in pair] for pair in (self.d, self.u))
-        return np.stack([atoms > u1, atoms < d0, atoms < u0, atoms > d1])
+        """Where each of the own rows counts, shape (6, b, 8, n)."""
+        (d0, d1), (c0, c1), (u0, u1) = (
+            [end[:, None, None] for end in pair] for pair in (self.d, self.c, self.u)
+        )
+        return np.stack([atoms > u1, atoms < d0, atoms < u0, atoms > d1, atoms > c1, atoms < c0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +123,8 @@ class Layers:
     theta : float
     above, below : balls (rows, k)
         Each bound on a ratio as ``above . hi <= below . lo``, all coefficients >= 0.
-    left, total, most : balls (k,)
-        r, W of all symbols, and a number that W of no set of probability 1 - theta exceeds.
+    left, total, most, half : balls (k,)
+        r, W of all symbols, and numbers that W of no set of probability 1 - theta, and of half, exceeds.
     """
 
     p: Balls
@@ -125,6 +137,7 @@ class Layers:
     left: Balls
     total: Balls
     most: Balls
+    half: Balls
 
     @classmethod
     def of(cls, data: LocalInformationPrivacyData, ambiguity: JointAmbiguity) -> Layers | None:
@@ -153,24 +166,27 @@ class Layers:
         theta = _theta(p, width, left)
         if not bounds or theta is None:
             return None
-        most = [_most(row, p, 1 - Fraction(theta)) for row in width]
+        most, half = (
+            [_most(row, p, room) for row in width] for room in (1 - Fraction(theta), Fraction(1, 2))
+        )
         of_p = Balls.fractions(p)
         return cls(
             of_p, _logs(of_p), _table(low), _table(width), theta,
             _table([row for row, _ in bounds]), _table([row for _, row in bounds]),
             Balls.fractions(left), Balls.fractions(sum(row, Fraction(0)) for row in width), Balls.fractions(most),
+            Balls.fractions(half),
         )  # fmt: skip
 
     @property
     def root(self) -> Cells:
-        """All posteriors: P(m >= u) >= theta and P(m >= d) >= 1 - theta, while m averages to 1."""
+        """All posteriors: P(m >= u) >= theta, P(m >= c) >= 1/2 and P(m >= d) >= 1 - theta, while m averages to 1."""
         n = self.p.shape[0]
-        farthest = (1.0 / Balls.exact(np.array([1.0 - self.theta, self.theta]))).upper
+        farthest = (1.0 / Balls.exact(np.array([1.0 - self.theta, 0.5, self.theta]))).upper
         ends = [(np.zeros(1), np.full(1, math.nextafter(end, math.inf))) for end in farthest.tolist()]
-        return Cells(ends[0], ends[1], np.zeros((1, n)), (1.0 / self.p).upper[None])
+        return Cells(ends[0], ends[1], ends[2], np.zeros((1, n)), (1.0 / self.p).upper[None])
 
     def lines(self, cells: Cells) -> tuple[tuple[Balls, Floats], tuple[Balls, Floats]]:
-        """Constants and slopes, (b, 5, k), of lines below min(W(A), r) and above max(0, W(A) - W + r), for the layers of each kind.
+        """Constants and slopes, (b, 7, k), of lines below min(W(A), r) and above max(0, W(A) - W + r), for the layers of each kind.
 
         In between, W(A) is at least that of the symbols that are above for sure, and at most that of those that may be.
         """
@@ -181,6 +197,9 @@ class Layers:
         known = (kinds - OPEN)[:, :, None]
         low = np.where(known & 2, (self.total - self.most).lower, 0.0)
         high = np.where(known & 1, self.most.upper, self.total.upper)
+        before, after = (stop <= cells.c[0][:, None])[:, :, None], (start >= cells.c[1][:, None])[:, :, None]
+        low = np.where(before, np.maximum(low, (self.total - self.half).lower), low)
+        high = np.where(after, np.minimum(high, self.half.upper), high)
         low = np.maximum(np.maximum(low, inside[0].lower), 0.0)
         high = np.maximum(np.minimum(high, inside[1].upper), low)
         ends = [Balls.exact(low), Balls.exact(high)]
@@ -227,10 +246,11 @@ class Layers:
         for part, weights, sign in ((0, above, 1.0), (1, below, -1.0)):
             by_layer = (lines[part][0] * weights[:, None]).sum(axis=2)
             fixed = fixed + (by_layer * lengths).sum(axis=1) * sign
-        rest = 1.0 - Balls.exact(self.theta)
         own = full[:, bounds:]
-        fixed = fixed - Balls.exact(own[:, :2]).sum(axis=1) * self.theta
-        fixed = fixed - Balls.exact(own[:, 2:]).sum(axis=1) * rest
+        for place, share in enumerate(
+            (Balls.exact(self.theta), 1.0 - Balls.exact(self.theta), Balls.exact(0.5))
+        ):
+            fixed = fixed - Balls.exact(own[:, 2 * place : 2 * place + 2]).sum(axis=1) * share
         tilt = above[:, None] * lines[0][1] - below[:, None] * lines[1][1]
         linear = (above - below) @ self.least
         paid = self.logs + prices + Balls.exact(nu)[:, None]
@@ -359,7 +379,7 @@ def least_layer_cost(data: LocalInformationPrivacyData, prices: Floats, tree: ob
     try:
         while batch := list(islice(leaves, BATCH)):
             read = [_multipliers(leaf, count) for _, leaf in batch]
-            filled = [i for i, (cell, _) in enumerate(batch) if cell.d[0][0] <= cell.u[1][0]]
+            filled = [i for i, (cell, _) in enumerate(batch) if not cell.empty]
             if not filled:
                 continue
             cells = stacked([batch[i][0] for i in filled])
@@ -372,13 +392,13 @@ def least_layer_cost(data: LocalInformationPrivacyData, prices: Floats, tree: ob
 
 
 def stacked(cells: Sequence[Cells]) -> Cells:
-    """Boxes together; d is at most u, which narrows both."""
-    d, u = (
-        [np.concatenate([getattr(cell, name)[end] for cell in cells]) for end in (0, 1)]
-        for name in ("d", "u")
+    """Boxes together; d is at most c and c at most u, which narrows them."""
+    d, c, u = (
+        [np.concatenate([getattr(cell, name)[end] for cell in cells]) for end in (0, 1)] for name in QUANTILES
     )
+    c = [np.maximum(c[0], d[0]), np.minimum(c[1], u[1])]
     low, high = np.concatenate([cell.low for cell in cells]), np.concatenate([cell.high for cell in cells])
-    return Cells((d[0], np.minimum(d[1], u[1])), (np.maximum(u[0], d[0]), u[1]), low, high)
+    return Cells((d[0], np.minimum(d[1], c[1])), (c[0], c[1]), (np.maximum(u[0], c[0]), u[1]), low, high)
 
 
 def parts(cell: Cells, node: dict[str, object]) -> tuple[Cells, Cells]:
@@ -389,7 +409,7 @@ def parts(cell: Cells, node: dict[str, object]) -> tuple[Cells, Cells]:
     ValueError, TypeError
         If the split is outside the box, or malformed.
     """
-    name = next((key for key in ("d", "u") if key in node), "k")
+    name = next((key for key in QUANTILES if key in node), "k")
     t = node["t" if name == "k" else name]
     if isinstance(t, bool) or not isinstance(t, int | float):
         raise TypeError(f"{t!r} is no place to split at")
@@ -401,15 +421,19 @@ def parts(cell: Cells, node: dict[str, object]) -> tuple[Cells, Cells]:
             raise ValueError("a split outside its box")
         high, low = cell.high.copy(), cell.low.copy()
         high[0, w] = low[0, w] = t
-        return Cells(cell.d, cell.u, cell.low, high), Cells(cell.d, cell.u, low, cell.high)
-    ends = cell.d if name == "d" else cell.u
+        return replace(cell, high=high), replace(cell, low=low)
+    ends = {"d": cell.d, "c": cell.c, "u": cell.u}[name]
     if not ends[0][0] <= t <= ends[1][0]:
         raise ValueError("a split outside its box")
     at = np.full(1, float(t))
     first, second = (ends[0], at), (at, ends[1])
     if name == "d":
-        return Cells(first, cell.u, cell.low, cell.high), Cells(second, cell.u, cell.low, cell.high)
-    return Cells(cell.d, first, cell.low, cell.high), Cells(cell.d, second, cell.low, cell.high)
+        return replace(cell, d=first), replace(cell, d=second)
+    return (
+        (replace(cell, c=first), replace(cell, c=second))
+        if name == "c"
+        else (replace(cell, u=first), replace(cell, u=second))
+    )
 
 
 def _leaves(tree: list[object], layers: Layers) -> Iterator[tuple[Cells, dict[str, object]]]:

@@ -48,6 +48,9 @@ GAIN = 5e-3
 SHARE = 3.0
 """How much more than the values of one symbol the weights of layers leave open where symbols are split for these."""
 
+MEDIAN = 0.75
+"""Weight of the width of the median beside that of d where one of them is split."""
+
 NOISE = 1e-7
 """Gaps below this are not worth a split."""
 
@@ -111,7 +114,8 @@ class Relaxed:
         own = np.where(cell.own(atoms[None])[:, 0], layers.p.mid, 0.0)
         table = np.concatenate([bounds, own])
         share = layers.theta
-        most = np.concatenate([below @ fixed[1] - above @ fixed[0], [share, share, 1 - share, 1 - share]])
+        of_own = [share, share, 1 - share, 1 - share, 0.5, 0.5]
+        most = np.concatenate([below @ fixed[1] - above @ fixed[0], of_own])
         return cls(atoms, table, most)
 
     def costs(self, layers: Layers, prices: Floats) -> Floats:
@@ -394,7 +398,7 @@ class LayerTree:
     def _examine(self, node: Node, above: float) -> float:
         """Bound a box; its bound in floats, infinity where it is empty."""
         narrow = stacked([node.cell])
-        if narrow.d[0][0] > narrow.u[1][0]:
+        if narrow.empty:
             return math.inf
         found = self.programs.solve(narrow, self.at)
         if isinstance(found, Solved):
@@ -432,13 +436,15 @@ class LayerTree:
         gaps = phi(p * mean) - (solved.shares * phi(p * atoms)).sum(axis=0)
         w = int(gaps.argmax())
         left = self._left_open(cell, solved)
-        widths = [float(end[1][0] - end[0][0]) for end in (cell.d, cell.u)]
-        if left > gaps[w] and not node.settled and max(widths) > 1e-3:
-            name, end, share = (
-                ("d", cell.d, layers.theta)
-                if widths[0] >= 0.5 * widths[1]
-                else ("u", cell.u, 1.0 - layers.theta)
-            )
+        shares = {
+            "d": (cell.d, layers.theta, 1.0),
+            "u": (cell.u, 1.0 - layers.theta, 0.5),
+            "c": (cell.c, 0.5, MEDIAN),
+        }
+        widths = {k: weight * float(end[1][0] - end[0][0]) for k, (end, _, weight) in shares.items()}
+        name = max(widths, key=widths.__getitem__)
+        if left > gaps[w] and not node.settled and widths[name] > 1e-3:
+            end, share, _ = shares[name]
             return {name: _between(_quantile(solved, p, share), float(end[0][0]), float(end[1][0]), 0.1)}
         low, high = cell.low[0], cell.high[0]
         if left > SHARE * gaps[w]:  # which layers a symbol is in says what these weigh

@@ -54,18 +54,17 @@ def _allowed(problem: po.LocalInformationPrivacy, rng: np.random.Generator) -> n
 
 
 def _around(m: np.ndarray, layers: Layers, rng: np.random.Generator) -> Cells:
-    """A box of d, u and m that holds a posterior."""
+    """A box of d, c, u and m that holds a posterior."""
     p, order = layers.p.mid, np.argsort(m)
     mass = np.cumsum(p[order])
-    d, u = (
-        m[order][min(int(np.searchsorted(mass, t)), len(m) - 1)] for t in (layers.theta, 1 - layers.theta)
-    )
-    off = rng.uniform(0.0, 0.3, 4) * rng.integers(0, 2, 4)
     room = rng.uniform(0.0, 0.5, len(m)) * rng.integers(0, 2, len(m))
-    ends = [np.array([max(0.0, v)]) for v in (d - off[0], d + off[1], u - off[2], u + off[3])]
-    return stacked(
-        [Cells((ends[0], ends[1]), (ends[2], ends[3]), np.maximum(m - room, 0.0)[None], (m + room)[None])]
-    )
+    ends = []
+    for share in (layers.theta, 0.5, 1 - layers.theta):
+        at = m[order][min(int(np.searchsorted(mass, share)), len(m) - 1)]
+        off = rng.uniform(0.0, 0.3, 2) * rng.integers(0, 2, 2)
+        ends.append((np.array([max(0.0, at - off[0])]), np.array([at + off[1]])))
+    d, c, u = ends
+    return stacked([Cells(d, c, u, np.maximum(m - room, 0.0)[None], (m + room)[None])])
 
 
 @pytest.mark.parametrize("sides", SIDES)
