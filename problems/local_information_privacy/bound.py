@@ -22,6 +22,8 @@ The kinds of dual:
   :mod:`privopt.problems.local_information_privacy.pairs`.
 - ``{"kind": "patterns", "pi": [...], "least": c}``: prices, where the secret is a function of the observation; branch and bound
   shows again that no posterior costs less than c; see :mod:`privopt.problems.local_information_privacy.patterns`.
+- ``{"kind": "lattice", "pi": [...]}``: the same where the probabilities of the secret are multiples of one unit, all patterns priced
+  again; see :mod:`privopt.problems.local_information_privacy.lattice`.
 - ``{"kind": "spending", "pi": [...], "price": m}``: prices and, for delta > 0, a price of violations, with every vertex tried;
   see :mod:`privopt.problems.local_information_privacy.spending`.
 
@@ -49,6 +51,7 @@ from privopt.problems.exact_joint import enclose
 from privopt.problems.local_information_privacy import divergences
 from privopt.problems.local_information_privacy.contiguous import proved_best
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData, alignments
+from privopt.problems.local_information_privacy.lattice import least_lattice_cost
 from privopt.problems.local_information_privacy.layers import least_layer_cost
 from privopt.problems.local_information_privacy.members import MOST, demanded
 from privopt.problems.local_information_privacy.pairs import least_pair_cost
@@ -106,6 +109,9 @@ def prove(data: LocalInformationPrivacyData, dual: object, seconds: float) -> En
             None if data.cost is not None else least_pattern_cost(data, prices, dual.get("least"), seconds)
         )
         return None if found is None else _priced(data, prices, found)
+    if kind == "lattice":
+        least_on_lattice = least_lattice_cost(data, prices)
+        return None if least_on_lattice is None else _priced(data, prices, least_on_lattice)
     proved: list[Enclosure] = []
     for kept in alignments(data) if kind == "pricing" else [data.polytope.kept]:
         least_cost: Enclosure | None = None

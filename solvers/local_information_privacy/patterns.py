@@ -12,6 +12,7 @@ from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.bound import analytic_bound, priced_bound
+from privopt.problems.local_information_privacy.lattice import Lattice, lattice_of, priced
 from privopt.problems.local_information_privacy.patterns import MOST, Groups, Search, classes, groups
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.answer import (
@@ -47,6 +48,12 @@ SURE = 20
 SHARE, FINEST = 3e-7, 1e-13
 """What a proof leaves open, relative to the utility or in nats."""
 
+INWARD = 0.7
+"""Share of the best prices in those that are tried on a lattice; the others are the program's."""
+
+CELLS, FEW, ON_LATTICE, STALLED = 400, 60, 30, 60
+"""Cells of a lattice whose patterns are looked at, those that come in at a time, orders for the first ones, and rounds in a row without any."""
+
 
 @register
 @dataclass(frozen=True)
@@ -56,7 +63,8 @@ class Patterns(Solver[LocalInformationPrivacy]):
     Where each observation has one value of the secret, the secret itself or a class of it, the vertices of the polytope of
     posteriors are staircase patterns for LDP (Kairouz, Oh, Viswanath, "Extremal mechanisms for local differential
     privacy", Theorem 2), and for LIP the vertices of a box cut by the simplex. Windows of random orders of the secrets
-    are the first ones; branch and bound on how many are likely finds the others, or proves that there are none.
+    are the first ones; branch and bound on how many are likely finds the others, or proves that there are none. Where the
+    probabilities of the secret are multiples of one unit, as counts are, dynamic programming prices all of them at once.
     """
 
     solves: ClassVar = LocalInformationPrivacy
@@ -64,11 +72,14 @@ class Patterns(Solver[LocalInformationPrivacy]):
 
     def guarantee(self, problem: LocalInformationPrivacy) -> Guarantee:
         """Optimal for a few secrets; the patterns of many are too many to be told apart, and bounds as good."""
-        return Guarantee.OPTIMAL if len(problem.observation.p_s) <= SURE else Guarantee.BOUNDED
+        sure = len(problem.observation.p_s) <= SURE or lattice_of(problem) is not None
+        return Guarantee.OPTIMAL if sure else Guarantee.BOUNDED
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """Seconds of the programs and of a proof."""
         k, n = len(problem.observation.p_s), len(problem.observation.support)
+        if lattice_of(problem) is not None:
+            return 0.05 + 0.02 * k
         return 0.05 + 2e-4 * n + min(5e-6 * 2.0 ** min(k, 40), 10.0)
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
@@ -89,11 +100,18 @@ class Patterns(Solver[LocalInformationPrivacy]):
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the best mixture, and the best bound proved."""
-        return whole_release(problem) or _Rounds(problem, budget).proposal()
+        if (whole := whole_release(problem)) is not None:
+            return whole
+        lattice = lattice_of(problem)
+        if lattice is None:
+            return _Rounds(problem, budget).proposal()
+        return _LatticeRounds(problem, budget, lattice).proposal()
 
 
 class _Rounds:
     """The linear program over the posteriors so far, and the best prices met."""
+
+    orders = ORDERS
 
     def __init__(self, problem: LocalInformationPrivacy, budget: Budget) -> None:
         self.problem, self.budget, self.rng = problem, budget, np.random.default_rng(budget.seed)
@@ -104,12 +122,12 @@ class _Rounds:
         self.bound: tuple[float, object] = (analytic_bound(problem), ANALYTIC)
         self.program = Restricted(self.p)
         self._enter(np.vstack([self.p, self._members(self._windows(), None)]))
-        if problem.notion == "ldp":
-            self._even_prices()
 
     def proposal(self) -> Proposal:
         """Rounds until nothing helps, or time is out."""
         stop = "no other posterior would help"
+        if self.problem.notion == "ldp":
+            self._even_prices()
         whole = float(_entropies(self.p[None, :])[0])
         while True:
             weights, prices, value = self.program.solve()
@@ -123,6 +141,10 @@ class _Rounds:
                 stop = "the proof is too long" if self.budget.remaining > 0 else "out of time"
                 break
             self._enter(self._cheapest(search, prices))
+        return self._mixture(weights, stop)
+
+    def _mixture(self, weights: Floats, stop: str) -> Proposal:
+        """The release of the posteriors of positive weight, with the bound."""
         columns, costs = self.program.columns, self.program.costs
         used = weights > 0
         try:
@@ -207,10 +229,64 @@ class _Rounds:
         for g, values in enumerate(flat.members):
             low[values], high[values] = flat.low.mid[g], flat.high.mid[g]
         made = []
-        for _ in range(max(FEWEST, min(ORDERS, FIRST_CELLS // (len(low) * len(self.p))))):
+        for _ in range(max(FEWEST, min(self.orders, FIRST_CELLS // (len(low) * len(self.p))))):
             order = self.rng.permutation(len(low))
             made += [_window(np.roll(order, k), low, high, flat.ldp) for k in range(len(low))]
         return np.vstack(made)
+
+
+class _LatticeRounds(_Rounds):
+    """The same where all patterns are priced at once, at prices between the best ones and those of the program."""
+
+    orders = ON_LATTICE
+
+    def __init__(self, problem: LocalInformationPrivacy, budget: Budget, lattice: Lattice) -> None:
+        super().__init__(problem, budget)
+        self.lattice = lattice
+        self.centre: tuple[float, Floats] | None = None
+
+    def proposal(self) -> Proposal:
+        """Rounds until the gap is closed, nothing helps any more, or time is out."""
+        whole, stop, quiet = float(_entropies(self.p[None, :])[0]), "no other posterior would help", 0
+        while True:
+            weights, prices, value = self.program.solve()
+            self.rounds += 1
+            tolerance = max(FINEST, SHARE * min(1.0, whole - value))
+            points = self._priced(prices)
+            self.budget.report(whole - value, self.bound[0])
+            if self.bound[0] <= whole - value + 2 * tolerance or quiet > STALLED:
+                break
+            if self.budget.remaining <= 0:
+                stop = "out of time"
+                break
+            reduced = _entropies(points) - points @ prices
+            cheap = np.argsort(reduced, kind="stable")[:FEW]
+            cheap = cheap[reduced[cheap] < -FINEST]
+            if len(cheap):
+                self._enter(points[cheap])
+            quiet = 0 if len(cheap) else quiet + 1
+        return self._mixture(weights, stop)
+
+    def _priced(self, prices: Floats) -> Floats:
+        """The cheapest patterns at prices between; their bound counts, and where it is the best one they are the next centre."""
+        if self.centre is None:
+            tried = -np.log(np.bincount(self.of, self.p))[
+                self.of
+            ]  # what makes all patterns of the best share alike
+        else:
+            tried = INWARD * self.centre[1] + (1.0 - INWARD) * prices
+        found = priced(self.problem, self.lattice, tried)
+        if found is None:
+            raise ArithmeticError("the prices of the master program are too large")
+        bound = priced_bound(self.problem, tried, found.least[0])
+        if bound < self.bound[0]:
+            self.bound = bound, {"kind": "lattice", "pi": tried.tolist()}
+        if self.centre is None or bound < self.centre[0]:
+            self.centre = bound, tried
+        points = self._members(found.cheapest(CELLS), prices)
+        if len(points) and float((_entropies(points) - points @ prices).min()) >= -FINEST:
+            self.centre = self.centre[0], (self.centre[1] + prices) / 2
+        return points
 
 
 def _window(order: Ints, low: Floats, high: Floats, ldp: bool) -> Floats:

@@ -11,6 +11,7 @@ from oracles.patterns import corners, itself, staircases
 
 import privopt as po
 from privopt.arrays import Floats
+from privopt.problems.local_information_privacy.lattice import lattice_of, least_lattice_cost
 from privopt.problems.local_information_privacy.patterns import Search, classes, groups, least_pattern_cost
 
 
@@ -50,6 +51,10 @@ def test_the_least_cost_is_that_of_the_best_vertex(seed: int) -> None:
         over = least_pattern_cost(problem, prices, least + 0.01, 60.0)
         assert over is not None
         assert over[0] <= least + 1e-13
+        if (whole := least_lattice_cost(problem, prices)) is not None:
+            assert least - 1e-11 <= whole[0] <= least + 1e-13
+            assert whole[0] <= whole[1]
+        assert whole is not None or problem.notion == "lip"  # an upper bound may exceed 1
         found = groups(problem, prices)
         assert found is not None
         search = Search(found, least + 1e-6)
@@ -103,3 +108,19 @@ def test_what_is_no_function_or_no_number_proves_nothing() -> None:
     for least in (None, math.nan, -math.inf, "0"):
         assert clear.prove_bound({"kind": "patterns", "pi": [0.0, 0.0, 0.0], "least": least}) is None
     assert clear.prove_bound({"kind": "patterns", "pi": [1e9, 0.0, 0.0], "least": -1.0}) is None
+
+
+def test_a_lattice_needs_few_units_and_upper_bounds_below_one() -> None:
+    counts = np.arange(1, 11)
+    assert lattice_of(itself(counts / 55, epsilon=1.0)) is not None
+    assert lattice_of(itself(counts / 55, epsilon=2.0)) is None
+    assert lattice_of(itself(counts / 55, epsilon=2.0, notion="ldp")) is not None
+    assert lattice_of(itself(np.random.default_rng(1).dirichlet(np.ones(10)), epsilon=0.1)) is None
+    problem = itself(counts / 55, epsilon=1.0)
+    solution = po.solve(problem, "patterns")
+    loose = problem.check_bound(0.0, {"kind": "lattice", "pi": [0.0] * 10})
+    assert loose is not None
+    assert solution.bound is not None
+    assert loose >= solution.bound
+    floats = itself(np.random.default_rng(1).dirichlet(np.ones(10)), epsilon=0.1)
+    assert floats.check_bound(0.0, {"kind": "lattice", "pi": [0.0] * 10}) is None

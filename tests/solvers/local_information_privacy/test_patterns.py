@@ -23,7 +23,13 @@ def best_information(vertices: Floats, p: Floats) -> float:
 @pytest.mark.parametrize("n", [2, 5, 8])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 2.5])
 def test_the_optimum_over_every_vertex_is_reached_and_proved(n: int, epsilon: float) -> None:
-    p = np.random.default_rng(n).dirichlet(np.ones(n))
+    rng = np.random.default_rng(n)
+    counts = rng.integers(1, 9, n)
+    for p in (rng.dirichlet(np.ones(n)), counts / counts.sum()):
+        proved_over_every_vertex(p, epsilon)
+
+
+def proved_over_every_vertex(p: Floats, epsilon: float) -> None:
     sides = {"lower": epsilon, "upper": epsilon / 2}
     cases = [
         (itself(p, epsilon=epsilon, notion="ldp"), staircases(p, epsilon)),
@@ -53,10 +59,11 @@ def test_classes_are_solved_as_other_solvers_do() -> None:
         assert ours.utility == pytest.approx(theirs.utility, rel=2e-6)
 
 
-@pytest.mark.parametrize("n", [16, 40])
-def test_ldp_on_many_symbols_is_proved(n: int) -> None:
+@pytest.mark.parametrize("notion", ["lip", "ldp"])
+@pytest.mark.parametrize("n", [16, pytest.param(40, marks=pytest.mark.long)])
+def test_counts_of_many_symbols_are_proved(n: int, notion: str) -> None:
     p = np.arange(1, n + 1) / (n * (n + 1) / 2)
-    solution = po.solve(itself(p, epsilon=1.0, notion="ldp"), "patterns", time_limit=120)
+    solution = po.solve(itself(p, epsilon=1.0, notion=notion), "patterns", time_limit=120)
     assert solution.status is po.Status.OPTIMAL
     assert solution.certified
 
