@@ -117,7 +117,7 @@ def _directions() -> Iterator[tuple[str, Any, Any]]:
 
 
 def sequence() -> Iterator[Lines]:
-    """One letter only, and steps whose rows have the sum one."""
+    """One letter only, steps whose rows have the sum one, releases after which the weights of one belief differ."""
     sure: Any = {"initial": [1], "steps": [[[1]]], "step_of": [0], "loss": [[0]], "levels": {"letter": HALF}}
     told = {"prices": [["1/6"]]}
     yield sequence_file(sure, [[[1]]], [[0]], {"each": [told], "use": [0, 0]})
@@ -129,6 +129,8 @@ def sequence() -> Iterator[Lines]:
     yield sequence_file(
         turns, [rows, [[1, 1], [1, 1]], rows], following, {"each": [one, priced], "use": [0, 1]}
     )
+    even = {**turns, "steps": [[[1, 1], [1, 1]]]}
+    yield sequence_file(even, [[[1, 2], [1, 2]]], [[0, 0]], {"each": [one, priced], "use": [0, 1]})
 
 
 def _lifts_that_are_wrong() -> Iterator[Lines]:
@@ -189,6 +191,9 @@ def wrong() -> Iterator[Lines]:
     longer = next(sequence())[:4]
     longer[1]["loss"] = [[0], [1]]
     yield longer
+    nowhere = next(sequence())[:4]
+    nowhere[1]["steps"].append([[0]])
+    yield nowhere
     never: Any = {"distribution": [[3, 1, 0], [1, 3, 0]]}
     leaf = {"slopes": [0, 0, 0], "r": [1, 1]}
     yield lines(

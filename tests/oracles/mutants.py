@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
+import signal
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from types import ModuleType
+from types import FrameType, ModuleType
 
 from oracles.planted_proofs import Lines
 
@@ -46,6 +48,42 @@ class Mutant:
 
     name: str
     module: ModuleType
+
+
+PATIENCE = 20.0
+"""Seconds of processor time after which a changed program counts as noticed: it does not end."""
+
+
+class _Late(Exception):
+    """A changed program that does not end."""
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    def late(number: int, frame: FrameType | None) -> None:
+        raise _Late
+
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def noticed(mutant: Mutant, files: list[Lines], truth: list[bool], first: list[int]) -> bool:
+    """Whether a changed program differs somewhere; files that told changes apart before are tried first."""
+    try:
+        with _limited():
+            for i in [*first, *(i for i in range(len(files)) if i not in first)]:
+                if accepted(mutant.module, files[i]) != truth[i]:
+                    if i not in first:
+                        first.insert(0, i)
+                    return True
+    except (_Late, NameError, MemoryError):
+        return True
+    return False
 
 
 def mutants(source: str, known: frozenset[str] = frozenset(), only: str = "") -> Iterator[Mutant]:

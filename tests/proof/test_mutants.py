@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 
 import pytest
 from oracles.crafted_proofs import corpus
-from oracles.mutants import Mutant, accepted, mutants
-from oracles.planted_proofs import Lines
+from oracles.mutants import accepted, mutants, noticed
 
 from privopt.proof import checker
 
@@ -36,41 +31,6 @@ SIZES = ("2000", "4 * 10 ** 6", "max(map(len, loss))", "len(rows[0])", "Pow in 1
 LIMITS = ("compared: 2000", "costs: 4 made", "costs: 10 made", "costs: 6 made", "costs: max swapped", "channel: 4 made", "channel: 10 made", "channel: 6 made")  # fmt: skip
 """Numbers in them."""
 
-PATIENCE = 20.0
-"""Seconds after which a changed program counts as noticed: it does not end."""
-
-
-class _Late(Exception):
-    """A changed program that does not end."""
-
-
-@contextmanager
-def _limited() -> Iterator[None]:
-    def late(number: int, frame: FrameType | None) -> None:
-        raise _Late
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _noticed(mutant: Mutant, files: list[Lines], truth: list[bool], first: list[int]) -> bool:
-    """Whether a changed program differs somewhere; files that told changes apart before are tried first."""
-    try:
-        with _limited():
-            for i in [*first, *(i for i in range(len(files)) if i not in first)]:
-                if accepted(mutant.module, files[i]) != truth[i]:
-                    if i not in first:
-                        first.insert(0, i)
-                    return True
-    except (_Late, NameError, MemoryError):
-        return True
-    return False
-
 
 def _of_size(name: str) -> bool:
     """Whether a change is one of a rule about sizes."""
@@ -84,7 +44,7 @@ def test_every_changed_program_is_noticed() -> None:
     assert 0.1 < sum(truth) / len(truth) < 0.9
     first = list[int]()
     source = Path(checker.__file__).read_text(encoding="utf-8")
-    missed = [m.name for m in mutants(source) if not _noticed(m, files, truth, first)]
+    missed = [m.name for m in mutants(source) if not noticed(m, files, truth, first)]
     harmless = (*HARMLESS, *LIMITS)
     assert [name for name in missed if not name.startswith(harmless) and not _of_size(name)] == []
 
@@ -100,5 +60,5 @@ def test_every_dropped_rule_is_noticed() -> None:
     assert [
         m.name
         for m in dropped
-        if "logarithm" not in m.name and not _of_size(m.name) and not _noticed(m, files, truth, first)
+        if "logarithm" not in m.name and not _of_size(m.name) and not noticed(m, files, truth, first)
     ] == []

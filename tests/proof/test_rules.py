@@ -1,4 +1,4 @@
-"""Each rule of the checkers beside checker.py has a file that only this rule refuses."""
+"""Each rule of the checkers beside checker.py has a file that only this rule refuses, and small mistakes in them are noticed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import importlib
 
 import pytest
 from oracles import crafted_kinds
-from oracles.mutants import accepted, mutants
+from oracles.mutants import accepted, mutants, noticed
 
 from privopt.proof.write import CHECKERS, FOLDER
 
@@ -24,6 +24,63 @@ AGAIN = {
     "every value of the secret occurs": "nothing is divided by 0",
 }
 """Rules without which something else refuses the same files, and what."""
+
+TABLE = "a table has rows of one length, and those of the chain or the mechanism agree with it"
+HARMLESS = {
+    "post_randomisation": {
+        "kept: rule dropped": AGAIN["a table that is kept has a weight for each input"],
+        "kept: all swapped": AGAIN["a table that is kept has a weight for each input"],
+        "stays: rule dropped": AGAIN["inputs and releases are the same symbols"],
+        "stays: lengths may differ": TABLE,
+        "least_cost: lengths may differ at 41": "there is a row of costs for each input",
+        "least_cost: lengths may differ at 42": "a cost for each release, and a price for each input, which are the same symbols",
+        "check: lengths may differ": "there is a row of costs for each input",
+    },
+    "gaussian_noise": {
+        "factor: Gt 0 made GtE in min((s[i][i]": "nothing is divided by a variance of 0, and no part with it has an inverse",
+        "factor: Gt 0 made GtE in min(vector)": "where the vector is 0 a matrix without positive entries beside the diagonal makes nothing positive of it",
+        "factor: part 0 left out in min(column)": "an M-matrix makes a column >= 0 of what is >= 0",
+        "factor: min swapped at 47:13": "an M-matrix makes a column >= 0 of what is >= 0",
+        "factor: part 1 left out in min(column)": "nothing is divided by 0",
+        "factor: Gt 0 made GtE in column[i]": "nothing is divided by 0",
+        "factor: 1 made one more at 34:48": "there are no subsets of more records than there are",
+        "factor: 0 made one more at 47:72": "of no records the least is not negative",
+        "factor: lengths may differ at 27:42": "a matrix that is its own transpose is square",
+        "inverse: part 1 left out in found or []": "no inverse has been refused before",
+        "inverse: part 0 left out in found": "None has no entries",
+        "inverse: Gt 0 made GtE in found": "without record i a part would be singular, and is tried; an M-matrix has a positive diagonal",
+        "noisy: Gt 0 made GtE in scale": "nothing that moves is at most 0, and no report is false with probability 0",
+    },
+    "set_bounds": {
+        "least_cost: lengths may differ at 67": "rows of which the mean is taken have one length",
+    },
+    "redaction": {
+        "reduced:": "no ratio depends on a factor of all entries",
+        "__init__: lengths may differ at 44": TABLE,
+        "__init__: filter dropped in for y in values": "a value compared with itself has the ratio 1",
+        "meet: rule dropped": AGAIN["a release rules a value of the private record out"],
+        "meet: Gt 0 made GtE in weight[y]": AGAIN["a release rules a value of the private record out"],
+        "right: lengths may differ": TABLE,
+        "left: lengths may differ": TABLE,
+    },
+    "sequence": {
+        "lost: lengths may differ at 63": TABLE,
+        "lost: lengths may differ at 66": TABLE,
+        "least_cost: lengths may differ at 94": TABLE,
+        "kernel_cost: lengths may differ at 79": "each row of losses has been multiplied with rows of kernels of one length",
+        "kernel_cost: Gt 0 made GtE in g": "0 times and 0 divided by a number are the same",
+        "least_cost: 1 made one more at 91:49": "shares are divided by their sum",
+        "least_cost: 1 made one more at 96:87": "shares are divided by their sum",
+        "least_cost: FloorDiv in v // gcd": "weights are divided by their sum",
+    },
+}  # fmt: skip
+"""Changes of a program that change nothing, by how they begin, with the reason."""
+LIMITS = {
+    "gaussian_noise": ("len(s) <= 12", "12 made one more", "10 ** 6", "check: 10 made", "check: 6 made"),
+    "redaction": ("self.k <= 1000", "1000 made one more"),
+    "sequence": ("each kernel is used at one belief",),
+}
+"""Words of changes of rules about sizes and of their numbers."""
 
 
 def parts(name: str) -> dict[str, str]:
@@ -60,3 +117,20 @@ def test_each_rule_has_a_file_that_only_this_rule_refuses(kind: str) -> None:
 
 def test_every_kind_beside_the_linear_one_has_files() -> None:
     assert set(crafted_kinds.MADE) == set(crafted_kinds.PLANTED) == set(CHECKERS) - {"linear"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", HARMLESS)
+def test_every_changed_program_is_noticed(kind: str) -> None:
+    name = CHECKERS[kind]
+    program = importlib.import_module(f"privopt.proof.{name.removesuffix('.py')}")
+    files = list(crafted_kinds.corpus(kind))
+    truth, first = [accepted(program, lines) for lines in files], list[int]()
+    changed = [
+        mutant
+        for mutant in mutants((FOLDER / name).read_text(encoding="utf-8"), read(name))
+        if not mutant.name.startswith(tuple(HARMLESS[kind]))
+        and not any(words in mutant.name for words in LIMITS.get(kind, ()))
+    ]
+    assert len(changed) > 20
+    assert [mutant.name for mutant in changed if not noticed(mutant, files, truth, first)] == []
