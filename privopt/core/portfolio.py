@@ -258,9 +258,11 @@ class Search(Generic[M]):
         """Predicted seconds, or twice those after which it was stopped."""
         return max(predicted(c), 2 * self._stopped(c))
 
-    def _hope(self, c: Candidate) -> tuple[bool, bool, float, str]:
+    def _hope(self, c: Candidate) -> tuple[bool, bool, bool, float, str]:
+        """First what fits; then what can be stopped, whoever has not run before whoever was stopped with nothing."""
         fits = self._expected(c) <= self.call.left
-        return not fits, not c.polls, max(predicted(c), self._stopped(c)), c.name
+        in_vain = c.name in self.cut and not self._answered
+        return not fits, not c.polls, in_vain, max(predicted(c), self._stopped(c)), c.name
 
     def _unfinished(self, c: Candidate) -> bool:
         beside = self.lane is not None and c.name in self.lane.names
@@ -287,12 +289,17 @@ class Search(Generic[M]):
         if self._alone(c, others):
             return left
         if not any(after.polls for after in provers[1:]):
-            return left if self._answered else 0.6 * left
+            return left if self._answered or not self._may_answer(c, 0.4 * left) else 0.6 * left
         if c.guarantee is not Guarantee.OPTIMAL and any(_closes(o, left) for o in provers[1:]):
             return min(SLICE * predicted(c), left / 3)
         most = MOSTLY if _closes(c, left) else 0.6
         several = min(max(SLICE * predicted(c), left / 3), most * left)
         return max(several, min(FITTING * predicted(c), left)) if predicted(c) <= left else several
+
+    def _may_answer(self, c: Candidate, seconds: float) -> bool:
+        """Whether another one that has not run may end in some seconds."""
+        waiting = (o for o in self.takers if o is not c and self._unfinished(o) and o.name not in self.cut)
+        return any(predicted(o) <= NEARLY * seconds for o in waiting)
 
     def _alone(self, c: Candidate, others: Sequence[Candidate]) -> bool:
         """Whether all that is left is for this one: no other could end in it, or all are far slower where none can."""
