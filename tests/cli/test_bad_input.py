@@ -254,9 +254,9 @@ OPTIONS = {
         "--simulate",
     ),
     "verify one file": ("verify problem.json", "SOLUTION.json"),
-    "verify swapped": ("verify solution.json problem.json", "problem type None"),
+    "verify swapped": ("verify solution.json problem.json", "this is a solution, not a problem"),
     "verify a mechanism": ("verify problem.json mechanism.json", "required property"),
-    "solvers of no problem": ("solvers solution.json", "problem type None"),
+    "solvers of no problem": ("solvers solution.json", "this is a solution, not a problem"),
 }  # fmt: skip
 
 
