@@ -58,6 +58,8 @@ MAX_OUTPUTS = 64
 MAX_EPSILON = 8.0
 MAX_POINTS = 1025
 MAX_TABLES = 64
+MAX_CELLS = 2**27
+"""States times releases times pairs of points of the grid, over all tables."""
 LARGEST = 2.0**20
 """Of prices and values."""
 STEEPEST = 2.0**20
@@ -352,6 +354,8 @@ class _Read:
             return None
         most = 1 if problem.lasting else min(MAX_TABLES, problem.span - 1)
         if not 1 <= len(values) <= most or len(releases) > len(values) + 1:
+            return None
+        if n * m * len(grid) ** 2 * len(releases) > MAX_CELLS:
             return None
         if len(releases) < len(values) + (not problem.lasting and problem.span - 1 > len(values)):
             return None

@@ -22,7 +22,7 @@ from privopt.problems.sequence_information_privacy.separable import (
 )
 from privopt.solvers.sequence.potential import plain_policy
 
-POINTS = (17, 33, 65)
+POINTS = (9, 17, 33, 65)
 """Points of the grids, one after another."""
 TABLES = 6
 """Releases from the last one on that have tables of their own."""
@@ -30,7 +30,7 @@ MOST_ROWS = 60_000
 """Of a linear program."""
 STEEP = 30.0
 """Prices and values are at most so many times the largest distortion."""
-LONGER = 12.0
+LONGER = 4.0
 """How many times as long the next program may take."""
 
 

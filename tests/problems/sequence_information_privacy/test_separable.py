@@ -191,6 +191,7 @@ def test_whatever_the_prices_nothing_false_is_proved(seed: int) -> None:
         {"grid": [0.0, 0.5, 0.5, 1.0]},
         {"grid": [0.1, 0.5, 1.0]},
         {"grid": [0.0, math.nan, 1.0]},
+        {"grid": np.linspace(0, 1, 1025).tolist(), "releases": dual(3)["releases"] * 100},
         {"values": []},
         {"values": [[[0.0] * 3] * 2]},
         {"values": [[[0.0, 0.0, math.inf]] * 3] * 2},
