@@ -220,10 +220,10 @@ class Search(Generic[M]):
     def _before_long_proofs(self, feasible: Sequence[Candidate], soonest: float) -> None:
         """Whoever has not run and is far quicker than any proof, where nothing else runs it beside that.
 
-        Where no proof is expected in what is left, whoever fits in half of it, and again the best so far if it was stopped;
+        Where no proof is expected in what is left, whoever fits in half of it, or in all of it while there is no answer, and again the best so far if it was stopped;
         where no proof is in sight, that one has most of it.
         """
-        for c in feasible:
+        for c in sorted(feasible, key=lambda c: c.name in self.cut):
             left = self.call.left
             again = c.name in self.cut
             leads = self._best is not None and self._best.solver == c.name
@@ -232,9 +232,10 @@ class Search(Generic[M]):
                 continue
             if c.name in self.tried and not (again and leads):
                 continue
-            share = CHEAP * left if again or soonest <= left else left / 2
+            half = left if not self._answered and soonest > left else left / 2
+            share = CHEAP * left if again or soonest <= left else half
             if self._expected(c) <= min(share, math.inf if soonest > left else soonest / SLICE):
-                self._try(c, min(SLICE * self._expected(c), CHEAP * left if again else left / 2))
+                self._try(c, min(SLICE * self._expected(c), CHEAP * left if again else half))
 
     def _rest(self) -> None:
         """Everybody who has not run to the end: first what fits, then what can be stopped, each with half of what is left."""

@@ -122,7 +122,7 @@ def _logs(sizes: Iterable[int]) -> tuple[float, ...]:
 
 
 def fixed_work() -> float:
-    """Processor seconds of a small fixed piece of work: loops of Python and passes over arrays, the best of five.
+    """Processor seconds of a small fixed piece of work: loops of Python and passes over arrays, the best of nine.
 
     Nothing of it waits: threads of a product of matrices wait for each other where others use the processors, and on the
     clock of the wall half a millisecond has been read as ninety.
@@ -148,7 +148,7 @@ def fixed_work() -> float:
         np.sort(matrix, axis=None)
         return clock() - begun
 
-    return min(once() for _ in range(5))
+    return min(once() for _ in range(9))
 
 
 def slowness(here: float, there: float) -> float:
