@@ -166,14 +166,14 @@ class _Program:
                     if price < max(prices):
                         used[self._slack_of(place, y)] = max(prices) - price
         for w, (costs, ends) in enumerate(zip(left, self._ends(), strict=True)):
-            level = max(
-                costs,
-                key=lambda p: (
-                    p + sum(min((c - p) * a, (c - p) * b) for c, (a, b) in zip(costs, ends, strict=True))
-                ),
-            )
-            if "prescribed" not in self.problem:
-                level = min(costs)
+            level = min(costs)
+            if "prescribed" in self.problem:
+                level = max(
+                    costs,
+                    key=lambda p: (
+                        p + sum(min((c - p) * a, (c - p) * b) for c, (a, b) in zip(costs, ends, strict=True))
+                    ),
+                )
             used[self.sums + w] = level
             for y, c in enumerate(costs):
                 if c != level:
