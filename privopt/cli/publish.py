@@ -13,7 +13,7 @@ from privopt.cli._fit_joint import JointOptions
 from privopt.cli.explain import tell
 from privopt.cli.fit import Data, HierarchyFiles
 from privopt.errors import FileRefused, InvalidModel, PrivoptError
-from privopt.files.csv import names_in, read_table
+from privopt.files.csv import header_of, names_in, read_table
 from privopt.mechanisms.codebook import HEADER
 from privopt.publication.cells import people_of_cells
 from privopt.publication.earlier import earlier
@@ -29,10 +29,11 @@ MOST_MESSAGES = 30
 """Messages that a dry run shows, the most frequent ones."""
 
 Secret = Annotated[
-    list[str], typer.Option(metavar="NAME[,NAME...]", help="What is to be kept secret; may be given again.")
+    list[str] | None,
+    typer.Option(metavar="NAME[,NAME...]", help="What is to be kept secret; may be given again."),
 ]
 Released = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option(
         "--columns", metavar="NAME[,NAME...]", help="What is to be released, protected; may be given again."
     ),
@@ -125,8 +126,8 @@ State = Annotated[
 
 def publish(
     data: Data,
-    secret: Secret,
-    columns: Released,
+    secret: Secret = None,
+    columns: Released = None,
     output: Output = None,
     epsilon: Epsilon = None,
     min_utility: Utility = None,
@@ -148,10 +149,10 @@ def publish(
     the receipt, and a bundle for 'privopt verify'; --dry-run shows what it would be. A second run into it draws nothing: it says what was released of the same rows,
     and one into another folder is refused, since a file beside the data records that they were published.
     """
+    hidden, shown = roles(_named(data, secret, "--secret"), _named(data, columns, "--columns"))
     near = bool(order or hierarchy) if contiguous is None else contiguous
     wish = Wish(epsilon, min_utility, time_limit, near, confidence)
     check(wish)
-    hidden, shown = roles(names_in(data, secret), names_in(data, columns))
     if output is None and not dry_run:
         raise FileRefused(
             "Missing option '--output': give a new folder for the release, or --dry-run to see what it would be"
@@ -200,6 +201,16 @@ def publish(
             ("check it", f"privopt verify {output / BUNDLE} {output / TABLE}"),
         ]
     )
+
+
+def _named(data: Path, texts: Sequence[str] | None, option: str) -> list[str]:
+    """The columns that an option names; where it is left out, a refusal that lists those of the file."""
+    if not texts:
+        raise FileRefused(
+            f"Missing option {option!r}: give names with commas between them; "
+            f"the columns of {data} are {', '.join(map(repr, header_of(data)))}"
+        )
+    return names_in(data, texts)
 
 
 def _show_plan(plan: Plan, record: Path, allow_constant: bool) -> None:

@@ -11,7 +11,7 @@ import privopt as po
 from privopt.cli import show
 from privopt.core.certificate import ONE_RELEASE
 from privopt.core.compare import spent
-from privopt.core.words import measured
+from privopt.core.words import SHARE, Quantity, measured
 from privopt.files.text import number
 from privopt.publication.constant import constant_sentence
 
@@ -49,17 +49,28 @@ def solve(
         show.emit(solution.to_dict())
     else:
         note = constant_sentence(loaded, solution.mechanism) if solution.status.ok else ""
-        show.facts([*_facts(solution, loaded.budget, note, verbose), ("written", output)])
+        show.facts([*_facts(solution, loaded, note, verbose), ("written", output)])
     raise typer.Exit(0 if solution.status.ok else 1)
 
 
-def _facts(s: po.Solution[Any], budget: float, note: str, verbose: bool) -> list[tuple[str, object]]:
+def _objective(objective: float | None, quantity: Quantity) -> str:
+    """What is maximised, and what that is as a person says it."""
+    if objective is None:
+        return ""
+    value = quantity.of(objective)
+    amount = f"{number(100 * value)} %" if quantity.unit == SHARE else measured(number(value), quantity.unit)
+    return f"{number(objective)} ({quantity.name}: {amount}, {quantity.better} is better)"
+
+
+def _facts(
+    s: po.Solution[Any], problem: po.Problem[Any], note: str, verbose: bool
+) -> list[tuple[str, object]]:
     """A solution in lines."""
     proof: object = "NOT CERTIFIED: nothing was proved" if s.status.ok else ""
     if s.certificate is not None:
         proof = s.certificate.sentences() if verbose else _short(s.certificate)
     leakage = (
-        f"{measured(number(s.leakage), s.leakage_unit)} (budget {number(budget)})"
+        f"{measured(number(s.leakage), s.leakage_unit)} (budget {number(problem.budget)})"
         if s.leakage is not None
         else ""
     )
@@ -71,7 +82,7 @@ def _facts(s: po.Solution[Any], budget: float, note: str, verbose: bool) -> list
         ("utility", number(s.utility)),
         ("noise", _noise(s.mechanism) if s.status.ok else ""),
         ("leakage", leakage),
-        ("objective", number(s.objective)),
+        ("objective", _objective(s.objective, problem.quantity())),
         ("bound", number(s.bound)),
         ("gap", number(s.gap, 3)),
         ("certificate", proof),

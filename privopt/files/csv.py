@@ -115,6 +115,25 @@ def names_in(path: Path, texts: Sequence[str]) -> list[str]:
     return [name for text in texts for name in _split(text, header)]
 
 
+def header_of(path: Path) -> list[str]:
+    r"""The names of all columns, as they stand in the file.
+
+    Raises
+    ------
+    FileRefused
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "people.csv"
+    >>> _ = place.write_text('"city, district", age,vote\n', encoding="utf-8")
+    >>> header_of(place)
+    ['city, district', ' age', 'vote']
+    """
+    return list(_opened(path, (), lambda header, rows: header))
+
+
 def _split(text: str, header: Sequence[str]) -> list[str]:
     """The names between commas, the longest first that the header has."""
     known = {**{name.strip(): name for name in header}, **{name: name for name in header}}

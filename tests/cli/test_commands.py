@@ -83,6 +83,7 @@ def test_solve_prints_plain_aligned_lines(folder: Path) -> None:
     lines = dict(line.split(None, 1) for line in text.splitlines())
     assert lines["utility"] == f"{po.solve(po.load_problem('problem.json')).utility:.6g}"
     assert lines["leakage"].endswith("nats (budget 1)")
+    assert lines["objective"].endswith(" %, higher is better)")
     assert "written" not in lines
 
 

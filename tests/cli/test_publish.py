@@ -109,6 +109,9 @@ def test_a_dry_run_shows_what_would_be_released_and_leaves_nothing_behind(folder
     assert "people.csv.published.json says that something of this file was published before" in again
     assert stored() == before
     assert "Missing option '--output'" in run(*COMMAND[:6], "--epsilon", "0.3", code=2)
+    unnamed = run("publish", "people.csv", "--secret", "vote", "--epsilon", "0.3", code=2)
+    assert "Missing option '--columns'" in unnamed
+    assert all(repr(name) in unnamed for name in Path("people.csv").read_text().splitlines()[0].split(","))
 
 
 def test_a_release_that_says_nothing_is_neither_drawn_nor_recorded(folder: Path) -> None:
