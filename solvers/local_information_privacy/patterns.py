@@ -48,6 +48,10 @@ SURE = 20
 SHARE, FINEST = 3e-7, 1e-13
 """What a proof leaves open, relative to the utility or in nats."""
 
+FEWEST_VALUES, BLOCK, MATCHINGS, SUBSETS, PICKED, KEPT = 16, 18, 40, 150, 24, 4000
+"""Values of the secret from which on nearly even patterns are sought: values of whose subsets all sums are known, repetitions, random
+subsets of the others, sums for each, and patterns that are kept, those that cost least."""
+
 INWARD = 0.7
 """Share of the best prices in those that are tried on a lattice; the others are the program's."""
 
@@ -111,7 +115,7 @@ class Patterns(Solver[LocalInformationPrivacy]):
 class _Rounds:
     """The linear program over the posteriors so far, and the best prices met."""
 
-    orders = ORDERS
+    orders, nearly = ORDERS, True
 
     def __init__(self, problem: LocalInformationPrivacy, budget: Budget) -> None:
         self.problem, self.budget, self.rng = problem, budget, np.random.default_rng(budget.seed)
@@ -133,6 +137,8 @@ class _Rounds:
             weights, prices, value = self.program.solve()
             self.rounds += 1
             tolerance = max(FINEST, SHARE * min(1.0, whole - value))
+            if self.bound[0] <= whole - value + 2 * tolerance:
+                break
             search = self._search(prices, tolerance)
             self.budget.report(whole - value, self.bound[0])
             if self.bound[0] <= whole - value + 2 * tolerance or not search.points:
@@ -232,13 +238,20 @@ class _Rounds:
         for _ in range(max(FEWEST, min(self.orders, FIRST_CELLS // (len(low) * len(self.p))))):
             order = self.rng.permutation(len(low))
             made += [_window(np.roll(order, k), low, high, flat.ldp) for k in range(len(low))]
+        if self.nearly and not flat.ldp and len(low) >= FEWEST_VALUES:
+            points = _nearly_even(low, high, self.rng)
+            made.append(points[np.argsort(self._at_even(points), kind="stable")[:KEPT]])
         return np.vstack(made)
+
+    def _at_even(self, points: Floats) -> Floats:
+        """Costs of distributions of the secret at prices that make all patterns of the best share alike."""
+        return np.asarray(_entropies(points) + points @ np.log(np.bincount(self.of, self.p)))
 
 
 class _LatticeRounds(_Rounds):
     """The same where all patterns are priced at once, at prices between the best ones and those of the program."""
 
-    orders = ON_LATTICE
+    orders, nearly = ON_LATTICE, False
 
     def __init__(self, problem: LocalInformationPrivacy, budget: Budget, lattice: Lattice) -> None:
         super().__init__(problem, budget)
@@ -303,6 +316,41 @@ def _window(order: Ints, low: Floats, high: Floats, ldp: bool) -> Floats:
     for i in (0, 1):
         points[i, order[: before + i]] = high[order[: before + i]]
     return np.asarray(points / points.sum(axis=1, keepdims=True))
+
+
+def _nearly_even(low: Floats, high: Floats, rng: np.random.Generator) -> Floats:
+    """Points of a box with sum 1 whose odd value is nearly low: likely values are chosen so that little is left of the sum.
+
+    The subsets of some values, ordered by their sum, are matched with random subsets of the others, those that leave least first.
+    """
+    width, room, made = high - low, 1.0 - float(low.sum()), []
+    for _ in range(MATCHINGS):
+        order = rng.permutation(len(low))
+        block, rest = order[:BLOCK], order[BLOCK:]
+        sums = np.zeros(1)
+        for k in block:
+            sums = np.concatenate([sums, sums + width[k]])
+        by = np.argsort(sums)
+        chosen = np.unique(rng.random((SUBSETS, len(rest))) < rng.random((SUBSETS, 1)), axis=0)
+        left = room - chosen @ width[rest]
+        chosen, left = chosen[left >= 0], left[left >= 0]
+        places = (
+            np.searchsorted(sums[by], left, side="right")[:, None]
+            - 1
+            - np.arange(max(PICKED, PICKED * SUBSETS // (4 * len(left))))
+        )
+        row, column = np.nonzero(places >= 0)
+        codes = by[places[row, column]]
+        points = np.tile(low, (len(row), 1))
+        points[:, block] += ((codes[:, None] >> np.arange(len(block))) & 1) * width[block]
+        points[:, rest] += chosen[row] * width[rest]
+        odd = left[row] - sums[codes]
+        free = (points < low + width / 2) & (width >= odd[:, None])
+        some = free.any(axis=1)
+        points, odd, free = points[some], odd[some], free[some]
+        points[np.arange(len(points)), np.where(free, rng.random(free.shape), -1.0).argmax(axis=1)] += odd
+        made.append(points)
+    return np.vstack(made)
 
 
 def _best_share(ratio: float) -> float:

@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 import privopt as po
 from privopt.arrays import Floats
+from privopt.solvers.local_information_privacy.patterns import _nearly_even
 
 
 def best_information(vertices: Floats, p: Floats) -> float:
@@ -80,3 +81,23 @@ def test_others_are_refused() -> None:
     hamming = itself(p, epsilon=1.0, utility=(1.0 - np.eye(3)).tolist())
     for problem in (blurred, hamming, itself(p, epsilon=1.0, delta=0.1), itself(p, epsilon=50.0)):
         assert po.solve(problem, "patterns").status is po.Status.REFUSED
+
+
+@pytest.mark.parametrize("n", [16, 21])
+def test_nearly_even_patterns_leave_little_to_the_odd_value(n: int) -> None:
+    p = np.random.default_rng(n).dirichlet(np.ones(n))
+    low, high = np.exp(-1.0) * p, np.minimum(np.exp(1.0) * p, 1.0)
+    points = _nearly_even(low, high, np.random.default_rng(0))
+    assert points.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
+    inside = (points > low * (1 + 1e-9)) & (points < high * (1 - 1e-9))
+    assert inside.sum(axis=1).max() <= 1
+    assert ((points >= low - 1e-15) & (points <= high + 1e-15)).all()
+    odd = np.where(inside, points - low, 0.0).max(axis=1)
+    assert odd.min() < 1e-4
+
+
+@pytest.mark.long
+def test_forty_values_of_any_prior_are_proved() -> None:
+    p = np.random.default_rng(1).dirichlet(np.ones(40))
+    solution = po.solve(itself(p, epsilon=1.0), "patterns", time_limit=60)
+    assert solution.status is po.Status.OPTIMAL
