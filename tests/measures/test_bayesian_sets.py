@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 import privopt as po
 from privopt.errors import InvalidProblem
 from privopt.measures import robust_level, robustness_radius
+from privopt.measures.bayesian import chain_sets
 from privopt.measures.bayesian.chain_sets import (
     chain_set_recursion,
     prove_chain_set,
@@ -219,3 +220,20 @@ def test_refusals() -> None:
         robust_level(family, family.safe(), NEAR)
     with pytest.raises(InvalidProblem, match="only the rows of a chain have a radius"):
         robustness_radius(family, family.safe(), 1.0)
+
+
+@pytest.mark.parametrize("rows", [([0, 0.5], [0.5, 1]), ([0.5, 1], [0, 0.5])])
+def test_rows_that_may_keep_or_swap_both_states_are_not_followed(
+    rows: tuple[list[float], list[float]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = (po.RowSet.interval([low, 1 - high], [high, 1 - low]) for low, high in rows)
+    nominal = po.MarkovChain(
+        [[0.25, 0.75], [0.75, 0.25]] if rows[0][0] == 0 else [[0.75, 0.25], [0.25, 0.75]]
+    )
+    away = po.ChainAmbiguity([one, other], [one, other], po.RowSet.all(2), nominal=nominal)
+    by_steps = prove_chain_set_leak(away, 0.25, 8)
+    assert 0 < by_steps < 8 * 0.25 + 1e-9
+    monkeypatch.setattr(chain_sets._Side, "_unknown", None)
+    assert chain_set_recursion(away, 1e-3).value == math.inf
+    assert prove_chain_set(away, 1e-3) == math.inf
+    assert prove_chain_set_leak(away, 1e-3) > 600

@@ -257,7 +257,10 @@ class _Side:
         return cls(cross, back, growth, outward)
 
     def walk(self, length: int | None) -> _Fronts:
-        """Follow the adversaries until the records end or nothing changes."""
+        """Follow the adversaries until the records end or nothing changes; not at all where every record adds as much as the last."""
+        if length is None and self._forgets_nothing():
+            endless = [_table((1.0, 1.0)), _table((2 * _MOST, 2 * _MOST))]
+            return _Fronts(_front(endless, False), _front(list(endless), False))
         nothing: Pair = (1.0, 1.0)
         known = [_Known(self._first(v), (1.0, 1.0)) for v in (0, 1)]
         worst: Pair = (1.0, 1.0)
@@ -280,6 +283,10 @@ class _Side:
             settled = later is not None
             tables[-1] = _table(last if later is None else later)
         return _Fronts(_front(tables, settled), _front(plain, settled))
+
+    def _forgets_nothing(self) -> bool:
+        """Whether some rows keep both states, or swap them: then a record changes both ratios by the whole growth, without end."""
+        return max(self.cross[0], self.back[0]) == 0.0 or min(self.cross[1], self.back[1]) == 1.0
 
     def _first(self, value: int) -> Ends:
         """Between which bounds it is likelier from 1 than from 0 that the next record has a value."""
