@@ -399,9 +399,10 @@ def _runs(private: Sequence[int]) -> list[str]:
 def _terms(data: RedactionData, mechanism: RedactionMechanism) -> Terms:
     """What a certificate of a redaction mechanism is about."""
     every = "" if data.period is None else f" of every {data.period}"
-    named = [f"{run}{every}" for run in _runs(data.named_private)]
+    private = data.private if data.period is None else data.named_private
+    named = [f"{run}{every}" for run in _runs(private)]
     which = f"{', '.join(named[:-1])} or {named[-1]}".removeprefix(" or ")
-    if len(data.named_private) > 1:
+    if len(private) > 1:
         which += ", each by itself,"
     if math.isinf(data.epsilon):
         claim = f"the budget is without limit: nothing is promised of {which}".rstrip(",")

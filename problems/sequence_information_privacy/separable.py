@@ -19,7 +19,7 @@ and so is its excess over a potential k(r). The least sum over all r that sum to
     s_y + nu_y + sum over i of the min over r_i in [0, 1] of Phi_yi(r_i) - nu_y r_i.
 
 If it is at least g for all y, with k = h, every release costs g at least, and V_1 >= h + c gives V_t >= h + c + (t - 1) g. Nothing
-here grows faster than letters times releases. It is exact where a release tells its letter or nothing, as for Hamming distortion
+here grows faster than letters times releases. It is exact where a release shows its letter or nothing, as for Hamming distortion
 and letters that are all likely.
 
 **Intervals.** h_x, k_i and prices are linear between the points of a grid. Cut the numbers r_i at the grid, and where lo or hi passes a

@@ -63,7 +63,7 @@ class Windows(Solver[Redaction]):
         around = [_around(problem, *ends, budget) if ends[0] < ends[1] else None for ends in stretches]
         for ends, one in zip(stretches, around, strict=True):
             each, pairs = _each(problem, *ends, budget)
-            chosen = each if one is None or each.weight <= one.weight else one
+            chosen = each if one is None or _weighs(problem, each) <= _weighs(problem, one) else one
             table[chosen.first : chosen.last + 1] = 1.0
             tried += pairs
         return Proposal(problem.answer(table), stats={"pairs": tried})
@@ -71,11 +71,14 @@ class Windows(Solver[Redaction]):
 
 @dataclass(frozen=True)
 class _Window:
-    """Records from first to last, and what they weigh."""
+    """Records from first to last."""
 
     first: int
     last: int
-    weight: float
+
+
+def _weighs(problem: Redaction, window: _Window) -> float:
+    return float(problem.record_weights[window.first : window.last + 1].sum())
 
 
 def _stretches(private: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -96,7 +99,7 @@ def _each(problem: Redaction, first: int, last: int, budget: Budget) -> tuple[_W
         low, high, tried = min(low, p - left), max(high, p + right), tried + pairs
         if low == 0 and high == problem.length - 1:
             break
-    return _Window(low, high, float(problem.record_weights[low : high + 1].sum())), tried
+    return _Window(low, high), tried
 
 
 def _around(problem: Redaction, first: int, last: int, budget: Budget) -> _Window | None:
@@ -114,8 +117,7 @@ def _around(problem: Redaction, first: int, last: int, budget: Budget) -> _Windo
     right = _leakages(problem, last, ends[1])[1]
     sides = _scalar(left), _scalar(right)
     before, after, _ = _best(problem, (first, last), sides, budget)
-    low, high = first - before, last + after
-    return _Window(low, high, float(problem.record_weights[low : high + 1].sum()))
+    return _Window(first - before, last + after)
 
 
 def _scalar(blocks: Iterator[Floats]) -> Iterator[Floats]:
