@@ -33,6 +33,7 @@ from privopt.solvers.trade_off.mergings import (
 )
 from privopt.solvers.trade_off.pairs import FLOOR_SLACK
 from privopt.solvers.trade_off.portfolio import SPARE, Worth, cap_worth, floor_worth, moved, weighed_worth
+from privopt.solvers.trade_off.zero_leakage import refuse_independence
 
 CHANNEL_CELLS = 1_500_000
 """Entries of a channel that is proposed: judging visits them one by one."""
@@ -99,6 +100,10 @@ class InRounds(Solver[T]):
         n, width = len(problem.observation.support), len(problem.observation.p_s)
         useful = 0 if problem.observation.useful is None else len(problem.observation.p_x)
         return 0.01 + 6e-6 * n * (4 + width + useful)
+
+    def refuse(self, problem: T) -> str | None:
+        """Refuse no leakage at all, which no merging of symbols that tell the secret apart keeps."""
+        return refuse_independence(problem)
 
     def run(self, problem: T, budget: Budget) -> Proposal:
         """Propose the best of them."""
@@ -197,6 +202,10 @@ class Moves(Solver[T]):
         n, width = float(len(problem.observation.support)), len(problem.observation.p_s)
         useful = 0 if problem.observation.useful is None else len(problem.observation.p_x)
         return 0.01 + 2e-7 * math.pow(n, 1.8) * (2 + width + useful)
+
+    def refuse(self, problem: T) -> str | None:
+        """Refuse no leakage at all, which no merging of symbols that tell the secret apart keeps."""
+        return refuse_independence(problem)
 
     def run(self, problem: T, budget: Budget) -> Proposal:
         """Propose the partition that no move makes better, or that time left."""
