@@ -10,6 +10,7 @@ import privopt as po
 from privopt.errors import FileRefused, InvalidModel
 from privopt.files.csv import read_table
 from privopt.models.columns import Column, TableColumns, as_number
+from privopt.publication.alike import alike_notes
 from privopt.publication.identifiers import many_different
 
 MANY = 50
@@ -142,7 +143,7 @@ def _kind(column: Column) -> str:
 
 
 def warnings(joint: po.JointDistribution, options: JointOptions, confident: bool = False) -> list[str]:
-    """What should be done better: columns of very many values, cells of very few rows, and a table that is taken for the population.
+    """What should be done better: columns of very many values, values spelled in several ways, cells of very few rows, and a table that is taken for the population.
 
     Parameters
     ----------
@@ -159,6 +160,7 @@ def warnings(joint: po.JointDistribution, options: JointOptions, confident: bool
         for column in dict.fromkeys((*columns.sensitive, *columns.useful))
         if column.kind != "binned" and len(column.labels) > MANY
     ]
+    said += alike_notes((*columns.sensitive, *columns.useful))
     least = max(SMALL, options.minimum_count)
     small, filled = joint.small_cells(least), joint.small_cells(columns.rows + 1)
     if small:

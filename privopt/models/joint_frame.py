@@ -149,7 +149,7 @@ def _kept(absent: Mapping[str, NDArray[np.bool_]], rule: str) -> Codes:
     if missing and rule == "refuse":
         listed = ", ".join(f"column {column!r} in {count} rows" for column, count in missing.items())
         raise InvalidModel(
-            f"values are missing: {listed}; drop those rows (missing='drop'), make them a symbol (missing='symbol') "
+            f"values are missing: {listed}; drop those rows (missing='drop', on the command line --missing drop), make them a symbol (missing='symbol') "
             "or fill them in first"
         )
     kept = np.flatnonzero(~np.any(list(absent.values()), axis=0)).astype(np.int64)

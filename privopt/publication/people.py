@@ -19,6 +19,7 @@ from privopt.models.columns import MISSING_RULES, Column, TableColumns
 from privopt.models.hierarchies import Hierarchies
 from privopt.models.intervals import Bins, edges_of
 from privopt.models.validation import is_missing, sorted_labels
+from privopt.publication.alike import alike_notes
 from privopt.publication.identifiers import identifier_notes, many_different
 from privopt.publication.words import share
 
@@ -207,6 +208,8 @@ def count_people(
     unruled = {name: data[name].to_list() for name in (*hidden, *shown) if not rules.mention(name)}
     notes = identifier_notes(unruled, LEAVE_OUT)
     noted = _notes(joint, missing, [name for name in bins if name not in rules.bins])
+    if joint.columns is not None:
+        notes += alike_notes((*joint.columns.sensitive, *joint.columns.useful))
     return joint, (*notes, *_without_secret(people, hidden, rules), *noted)
 
 

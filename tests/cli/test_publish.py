@@ -150,6 +150,19 @@ def test_columns_that_look_like_identifiers_are_named(folder: Path) -> None:
     )
 
 
+def test_values_that_differ_by_blanks_or_capitals_are_named(folder: Path) -> None:
+    place = HEADER.index("vote")
+    rows = [
+        tuple(f"{c} ".upper() if k == place and i < 40 else c for k, c in enumerate(row))
+        for i, row in enumerate(ROWS)
+    ]
+    write("people.csv", HEADER, rows)
+    said = "differ only by blanks or capitals and are counted as different: "
+    assert said in run("fit", "people.csv", "--sensitive", "vote", "--useful", "size")
+    wish = ("--secret", "vote", "--columns", "size", "--epsilon", "1", "--dry-run", "--allow-constant")
+    assert said in run("publish", "people.csv", *wish)
+
+
 def to(output: str, *options: str, code: int = 0, columns: str = "size") -> str:
     words = ("--secret", "vote", "--columns", columns, "--epsilon", "0.3", "--output", output, *options)
     return run("publish", "people.csv", *words, code=code)
