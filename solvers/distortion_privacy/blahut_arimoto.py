@@ -250,7 +250,10 @@ def _brought_within(space: Space, reached: Reached) -> tuple[Proposal, bool]:
     release = space.release(matrix)
     reading = problem.evaluate(release)
     closed = bound is not None and bound - reading.objective <= CLOSED * problem.scale(reading)
-    stats: dict[str, float | int | str] = {"iterations": reached.steps, "stop": "Newton's steps have converged"}
+    stats: dict[str, float | int | str] = {
+        "iterations": reached.steps,
+        "stop": "Newton's steps have converged",
+    }
     return Proposal(release, bound, dual, stats=stats), closed
 
 
