@@ -236,4 +236,12 @@ def test_rows_that_may_keep_or_swap_both_states_are_not_followed(
     monkeypatch.setattr(chain_sets._Side, "_unknown", None)
     assert chain_set_recursion(away, 1e-3).value == math.inf
     assert prove_chain_set(away, 1e-3) == math.inf
+
+
+@pytest.mark.long
+def test_rows_that_may_swap_both_states_leak_without_end() -> None:
+    """Followed for thousands of records, the leakage grows as far as floats go."""
+    rows = [po.RowSet.interval([low, 1 - high], [high, 1 - low]) for low, high in ([0, 0.5], [0.5, 1])]
+    nominal = po.MarkovChain([[0.25, 0.75], [0.75, 0.25]])
+    away = po.ChainAmbiguity(rows, rows, po.RowSet.all(2), nominal=nominal)
     assert prove_chain_set_leak(away, 1e-3) > 600
