@@ -13,6 +13,12 @@ from typing import Any, Self
 
 from privopt.errors import FileRefused, InvalidMechanism
 
+OTHER_DATA = (
+    "this ledger is for other data than {!r}; open theirs. Answers about the same people share a ledger if all read one file: "
+    "leave rows out of it once, before the first"
+)
+"""What is said of a file whose columns a ledger does not know."""
+
 
 def _salt() -> str:
     return secrets.token_hex(32)
@@ -56,7 +62,7 @@ class Contents:
         """
         now = {name: self._digest(cells) for name, cells in columns.items()}
         if not labelled and not set(now.values()) <= set(self.digests.values()):
-            raise InvalidMechanism(f"this ledger is for other data than {data!r}; open theirs")
+            raise InvalidMechanism(OTHER_DATA.format(data))
         changed = [name for name, digest in now.items() if self.digests.get(name, digest) != digest]
         if changed:
             raise InvalidMechanism(

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from privopt.core.contents import Contents
+from privopt.core.contents import OTHER_DATA, Contents
 from privopt.errors import FileRefused, InvalidMechanism, InvalidModel, InvalidProblem
 from privopt.files.json import check_schema, read_json, write_json
 from privopt.files.numbers import decode_float
@@ -189,7 +189,7 @@ class BudgetLedger:
             raise InvalidMechanism(f"a ledger charges a NoisyQuery, got {type(mechanism).__name__}")
         contents = self.contents.read(columns or {}, data, not columns or fingerprint(data) == self.data)
         if not columns and fingerprint(data) != self.data:
-            raise InvalidMechanism(f"this ledger is for other data than {data!r}; open theirs")
+            raise InvalidMechanism(OTHER_DATA.format(data))
         held = self._clipped_as(mechanism)
         if mechanism.query in ("sum", "mean") and mechanism.clip != held.clip:
             raise InvalidMechanism(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from privopt.arrays import Floats
 from privopt.errors import InvalidModel
@@ -40,6 +42,21 @@ def edge_lengths(graph: nx.Graph[Any], weight: str) -> list[tuple[Any, Any, Any]
                 f"the edge from {a!r} to {b!r} has no attribute {weight!r}, which {having} others have: give it its length, >= 0"
             )
     return [(a, b, data[weight]) for a, b, data in edges]
+
+
+def node_places(graph: nx.Graph[Any], places: ArrayLike | str | Sequence[str] | None) -> ArrayLike | None:
+    """Coordinates as they are given, or those that attributes of the nodes hold: one attribute all of them, or each one."""
+    if isinstance(places, str):
+        return [_attribute(graph, node, places) for node in graph]
+    if isinstance(places, Sequence) and places and all(isinstance(name, str) for name in places):
+        return [[_attribute(graph, node, str(name)) for name in places] for node in graph]
+    return cast("ArrayLike | None", places)
+
+
+def _attribute(graph: nx.Graph[Any], node: Any, name: str) -> Any:
+    if name not in graph.nodes[node]:
+        raise InvalidModel(f"the node {node!r} has no attribute {name!r}, which places names: give it one")
+    return graph.nodes[node][name]
 
 
 def distances(values: object) -> Floats:

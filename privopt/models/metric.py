@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -144,7 +144,12 @@ class Metric:
 
     @classmethod
     def graph(
-        cls, graph: nx.Graph[Any], weight: str = "weight", *, unit: str = "", places: ArrayLike | None = None
+        cls,
+        graph: nx.Graph[Any],
+        weight: str = "weight",
+        *,
+        unit: str = "",
+        places: ArrayLike | str | Sequence[str] | None = None,
     ) -> Self:
         """Shortest paths in an undirected networkx graph; its nodes are the points, in their order.
 
@@ -156,17 +161,24 @@ class Metric:
         weight : str
             The attribute that holds the length of an edge, >= 0. Where edges have no attribute at all each of them counts as 1.
         unit : str
-        places : array (n, k), optional
-            Where the nodes are, for a loss or a map.
+        places : array (n, k), or names of attributes of nodes, optional
+            Where the nodes are, for a loss or a map: "pos" if that attribute holds the coordinates, ("x", "y") if each holds one.
 
         Examples
         --------
         >>> import networkx as nx
         >>> Metric.graph(nx.path_graph(3)).distances[0].tolist()
         [0.0, 1.0, 2.0]
+        >>> crossing = nx.Graph([("mill", "church")])
+        >>> nx.set_node_attributes(crossing, {"mill": 12.49, "church": 12.5}, "x")
+        >>> nx.set_node_attributes(crossing, {"mill": 41.9, "church": 41.91}, "y")
+        >>> Metric.graph(crossing, places=("x", "y")).places.tolist()
+        [[12.49, 41.9], [12.5, 41.91]]
         """
         if graph.is_directed():
-            raise InvalidModel("the graph is directed: a metric is symmetric, give graph.to_undirected()")
+            raise InvalidModel(
+                "the graph is directed: a metric is symmetric, give graph.to_undirected(), in which every edge leads both ways"
+            )
         nodes = list(graph.nodes)
         position = {node: i for i, node in enumerate(nodes)}
         lengths = [
@@ -174,7 +186,8 @@ class Metric:
             for a, b, length in metric_input.edge_lengths(graph, weight)
             if a != b
         ]
-        return cls._of_edges(lengths, nodes, unit, places, f"attribute {weight!r}")
+        where = metric_input.node_places(graph, places)
+        return cls._of_edges(lengths, nodes, unit, where, f"attribute {weight!r}")
 
     @classmethod
     def _of_edges(

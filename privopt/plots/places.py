@@ -11,6 +11,7 @@ from privopt.arrays import Floats
 from privopt.errors import InvalidMechanism
 from privopt.files.text import number
 from privopt.mechanisms import Channel
+from privopt.models.metric import Metric
 from privopt.plots.axes import COLOURS, new_figure
 from privopt.problems.metric_privacy.data import MetricData
 
@@ -77,6 +78,8 @@ def places_figure(data: MetricData, channel: Channel) -> Figure:
         raise InvalidMechanism("a map needs points and outputs of two coordinates")
     points, outputs = _drawn(data, data.metric.places), _drawn(data, _of_outputs(data))
     figure, axes = new_figure(7.0, 6.4)
+    if data.metric.kind == "graph":
+        _edges(axes, data.metric, points)
     _lines(axes, channel.matrix, points, outputs)
     released = data.p @ channel.matrix
     used = released > 1e-6
@@ -94,19 +97,31 @@ def places_figure(data: MetricData, channel: Channel) -> Figure:
     globe = data.metric.kind == "great_circle"
     middle = float(np.mean(points[:, 1])) if globe else 0.0
     axes.set_aspect(1.0 / max(0.05, math.cos(math.radians(middle))), adjustable="datalim")
-    unit = f" ({data.metric.unit})" if data.metric.unit and not globe else ""
+    placed = data.metric.unit and data.metric.kind not in ("great_circle", "graph")
+    unit = f" ({data.metric.unit})" if placed else ""
     axes.set_xlabel("longitude" if globe else f"first coordinate{unit}")
     axes.set_ylabel("latitude" if globe else f"second coordinate{unit}")
     per = data.metric.unit or "unit of distance"
     nats = f"{number(data.epsilon)} nat{'' if data.epsilon == 1 else 's'}"
     axes.set_title(f"where each place may be reported: {nats} per {per}", fontsize=10)
-    figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
+    figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
     figure.draw_without_rendering()  # settles where things are
     weights = data.p.copy()
     if data.positions is not None:
         weights[data.positions] += released  # what is reported is looked for first
     _name(axes, data, points, weights)
     return figure
+
+
+def _edges(axes: Axes, metric: Metric, points: Floats) -> None:
+    """The edges of a graph, faintly, where they are few enough to be seen."""
+    from matplotlib.collections import LineCollection
+
+    pairs = metric.pairs()
+    if len(pairs) <= MOST_LINES:
+        ends = np.stack([points[pairs.first], points[pairs.second]], axis=1)
+        axes.add_collection(LineCollection(list(ends), colors="#cccccc", linewidths=3.0, zorder=0))
+        axes.plot([], [], color="#cccccc", linewidth=3.0, label="edge")
 
 
 def _lines(axes: Axes, matrix: Floats, points: Floats, outputs: Floats) -> None:

@@ -112,7 +112,7 @@ class MetricData:
             labels = self.metric.labels
             raise InvalidProblem(
                 f"the loss {loss!r} is infinite between {labels[0]!r} and {labels[away[0]]!r}, which no path joins: give a "
-                "table of losses"
+                "table of losses, or leave out what is not joined, as by graph.subgraph(max(nx.connected_components(graph), key=len))"
             )
 
     @property
@@ -205,6 +205,10 @@ class MetricData:
 def _prior(prior: object, points: Labels) -> tuple[Number, ...]:
     """Probabilities in the order of the points; of a mapping from points, those that it lacks have 0."""
     count = len(points)
+    if prior is None:
+        raise InvalidProblem(
+            f"prior is None: say how likely each point is, [1 / {count}] * {count} if all are alike; the promise does not rest on it"
+        )
     if isinstance(prior, Mapping):
         known = set(points)
         odd = [point for point in prior if point not in known]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -48,3 +49,14 @@ def test_names_leave_each_other_room_and_the_likeliest_come_first() -> None:
         "reported (area: how often)",
         "place",
     ]
+
+
+def test_a_graph_whose_nodes_say_where_they_are_is_a_map_of_its_edges() -> None:
+    graph = nx.Graph([("mill", "church"), ("church", "quay")])
+    nx.set_node_attributes(graph, {"mill": (0, 0), "church": (1, 0), "quay": (1, 1)}, "pos")
+    problem = po.MetricPrivacy(po.Metric.graph(graph, unit="m", places="pos"), [1 / 3] * 3, "distance", 1.0)
+    axes = places_figure(problem, problem.anchor()).axes[0]
+    assert axes.get_xlabel() == "first coordinate"  # the unit is that of the lengths of edges
+    assert len(axes.collections[0].get_paths()) == 2
+    with pytest.raises(po.errors.InvalidModel, match="'mill' has no attribute 'x'"):
+        po.Metric.graph(graph, places=["x", "y"])
