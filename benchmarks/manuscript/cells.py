@@ -13,6 +13,9 @@ LONG = 40
 SMALLEST = -4
 """Powers of ten below which, and from the negative of which on, a number has an exponent."""
 
+MILLI = -3
+"""The same where digits after the point are asked for: of 0.0002 they would show one, by which values are not told apart."""
+
 
 @dataclass(frozen=True)
 class Text:
@@ -96,10 +99,10 @@ class Number:
     def _spread(self) -> str:
         """The standard deviation with the digits of the mean, or with two significant ones."""
         sd = self.sd or 0.0
-        if sd == 0.0 or self.decimals is None:
+        if sd == 0.0 or self.decimals is None or "e" in written(self.mean or 0.0, self.decimals):
             return written(float(f"{sd:.1e}"))
         unit = 10.0**-self.decimals
-        return f"<{written(unit, self.decimals)}" if sd < unit / 2 else f"{sd:.{self.decimals}f}"
+        return f"<{unit:.{self.decimals}f}" if sd < unit / 2 else f"{sd:.{self.decimals}f}"
 
 
 Cell = Text | Number
@@ -110,15 +113,15 @@ def written(value: float, decimals: int | None = None) -> str:
 
     Examples
     --------
-    >>> written(0.5, 3), written(0.00012, 3), written(1234567.0), written(float("-inf")), written(-0.0)
-    ('0.500', '1.2e-4', '1.23e6', '-inf', '0')
+    >>> written(0.5, 3), written(0.00156, 4), written(0.00016, 4), written(1234567.0), written(float("-inf")), written(-0.0)
+    ('0.500', '0.0016', '1.6e-4', '1.23e6', '-inf', '0')
     """
     if not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
     if value == 0:
         return "0"
     power = math.floor(math.log10(abs(value)))
-    if decimals is not None and abs(value) >= 10.0**-decimals and power < 9:
+    if decimals is not None and max(-decimals, MILLI) <= power < 9:
         return f"{value:.{decimals}f}"
     if decimals is not None:
         return _exponent(value, 2)

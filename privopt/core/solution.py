@@ -35,7 +35,7 @@ class Status(Named, Enum):
     GAP = "Solved. A better answer may exist, at most by the gap: that is proved. A larger time limit may close it."
     FEASIBLE = "Solved: private and judged, but nothing bounds what a better mechanism could do."
     INFEASIBLE = "No mechanism satisfies the constraint. Raise the budget or drop a requirement."
-    TIME_OUT = "The time limit came before an answer. Raise time_limit or choose a faster solver."
+    TIME_OUT = "The time limit came before an answer. Raise the limit (time_limit, --time-limit) or choose a faster solver."
     NOT_PRIVATE = "The proposal breaks the privacy budget and was not repaired. Choose another solver."
     FAILED = "The solver failed. The reason says how; choose another solver."
     REFUSED = "The solver does not take this instance. The reason says why; see candidates(problem)."
