@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.errors import InvalidModel
 from privopt.measures.colouring.hops import hops
 from privopt.mechanisms import Colouring
@@ -21,7 +22,9 @@ MOST = 300
 """Vertices of the largest graph that is drawn."""
 
 
-def colouring_figure(graph: DatasetGraph, mechanism: Colouring) -> Figure:
+def colouring_figure(
+    graph: DatasetGraph, mechanism: Colouring, places: Mapping[Any, Sequence[float]] | None = None
+) -> Figure:
     """The graph, each vertex with the mixture of colours that it is answered with, and a ring of its true one.
 
     Parameters
@@ -29,11 +32,13 @@ def colouring_figure(graph: DatasetGraph, mechanism: Colouring) -> Figure:
     graph : DatasetGraph
         At most 300 vertices.
     mechanism : Colouring
+    places : mapping of vertices to pairs of coordinates, optional
+        Where vertices are drawn, such as a layout of networkx or ``nx.get_node_attributes(graph, "pos")``; left out, by springs.
 
     Raises
     ------
     InvalidModel
-        If the graph is larger, or the mechanism colours another number of vertices.
+        If the graph is larger, the mechanism colours another number of vertices, or a vertex has no place.
     MissingExtra
         If matplotlib is not installed.
 
@@ -43,6 +48,11 @@ def colouring_figure(graph: DatasetGraph, mechanism: Colouring) -> Figure:
     >>> problem = po.BoundaryColouring(po.DatasetGraph.votes(3), epsilon=0.5)
     >>> colouring_figure(problem.graph, po.solve(problem).mechanism).axes[0].get_title()
     'answers by vertex; rings: the true ones'
+    >>> pair = po.DatasetGraph([("few", "many")], ["no", "yes"], vertices=["few", "many"])
+    >>> answer = po.solve(po.BoundaryColouring(pair, epsilon=1.0)).mechanism
+    >>> figure = colouring_figure(pair, answer, {"few": (0, 0), "many": (3, 1)})
+    >>> figure.axes[0].collections[-1].get_offsets()[1].tolist()
+    [3.0, 1.0]
     """
     if graph.size > MOST:
         raise InvalidModel(
@@ -52,9 +62,9 @@ def colouring_figure(graph: DatasetGraph, mechanism: Colouring) -> Figure:
     figure, axes = new_figure(5.0, 4.4)
     axes.axis("off")
     axes.set_title("answers by vertex; rings: the true ones", fontsize=10)
-    places = _places(graph)
+    at = _places(graph) if places is None else _given(graph, places)
     for u, v in graph.edges().tolist():
-        axes.plot(*places[[u, v]].T, color="#999999", linewidth=0.8, zorder=1)
+        axes.plot(*at[[u, v]].T, color="#999999", linewidth=0.8, zorder=1)
     hues = _hues(len(graph.palette))
     for c, label in enumerate(graph.palette):
         axes.scatter([], [], color=hues[c], label=str(label))
@@ -62,7 +72,7 @@ def colouring_figure(graph: DatasetGraph, mechanism: Colouring) -> Figure:
     size = min(220.0, 9000.0 / max(graph.size, 1))
     mixed = np.clip(mechanism.probabilities @ hues, 0.0, 1.0)
     rings: Any = hues[graph.codes]
-    axes.scatter(places[:, 0], places[:, 1], s=size, c=mixed, edgecolors=rings, linewidths=1.6, zorder=2)
+    axes.scatter(at[:, 0], at[:, 1], s=size, c=mixed, edgecolors=rings, linewidths=1.6, zorder=2)
     return figure
 
 
@@ -111,7 +121,20 @@ def _check(graph: DatasetGraph, mechanism: Colouring) -> None:
         )
 
 
-def _places(graph: DatasetGraph) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _given(graph: DatasetGraph, places: Mapping[Any, Sequence[float]]) -> Floats:
+    """The coordinates that are given, in the order of the vertices."""
+    lacking = [vertex for vertex in graph.vertices if vertex not in places]
+    if lacking:
+        raise InvalidModel(
+            f"places lacks the vertex {lacking[0]!r}, and {len(lacking) - 1} more: give each a pair of coordinates"
+        )
+    at = np.array([places[vertex] for vertex in graph.vertices], dtype=np.float64)
+    if at.shape != (graph.size, 2) or not np.isfinite(at).all():
+        raise InvalidModel("places gives each vertex a pair of finite coordinates")
+    return at
+
+
+def _places(graph: DatasetGraph) -> Floats:
     """Two coordinates a vertex, from networkx's spring layout started at a fixed seed."""
     import networkx as nx
 
