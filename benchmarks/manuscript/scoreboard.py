@@ -13,7 +13,8 @@ NAME = "scoreboard"
 """The stem of the table's files."""
 CAPTION = (
     "Best: certified, proved again, and within 1e−6 of the best such answer to the case. By name: the fewest solvers "
-    "that are best in every case, without reference implementations."
+    "that are best in every case, without reference implementations. Change: what the best answers make of the quantity, from a simple "
+    "method; a minus is a gain where less is better."
 )
 
 
@@ -25,8 +26,8 @@ def scoreboard(told: Board) -> Table:
         "solve() best",
         "loses elsewhere",
         "best by name",
-        "gain",
-        "on",
+        "change",
+        "from",
         "proved",
         "s",
     )

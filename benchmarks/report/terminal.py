@@ -22,7 +22,7 @@ from privopt.files.text import number
 WIDTH, LINES = 100, 20
 ALARMS = 2
 """How many alarms are shown, each with the command that says more."""
-HEADS = ("problem", "solve() best", "best by name", "gain", "proved")
+HEADS = ("problem", "solve() best", "best by name", "change", "proved")
 NAMES = 2
 """The column that gives way where a line is too long."""
 

@@ -141,6 +141,17 @@ def text_of(label: Hashable) -> Cells:
     return tuple(map(str, label)) if isinstance(label, tuple) else (str(label),)
 
 
+def also(count: int) -> str:
+    """That more rows are so, that all may be mended at once; nothing if none is.
+
+    Examples
+    --------
+    >>> also(2), also(0)
+    ('; so it is in 2 more rows', '')
+    """
+    return f"; so it is in {count} more row{'s' if count > 1 else ''}" if count else ""
+
+
 def read_symbols(
     path: Path, columns: Sequence[str], rows: Sequence[Cells], symbols: dict[Cells, Hashable]
 ) -> list[Hashable]:
@@ -157,7 +168,8 @@ def read_symbols(
             known += ", ..." if len(symbols) > 8 else ""
             what = f"holds {shown(', '.join(cells), 'another value')}" if any(cells) else "is empty"
             place = ", ".join(map(repr, columns))
-            raise FileRefused(f"{path}: row {row}: {place} {what}; the states are {known}")
+            others = also(sum(text not in symbols for text in rows[row:]))
+            raise FileRefused(f"{path}: row {row}: {place} {what}; the states are {known}{others}")
     return [symbols[cells] for cells in rows]
 
 

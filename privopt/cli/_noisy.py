@@ -12,7 +12,7 @@ import numpy as np
 
 import privopt as po
 from privopt.cli import show
-from privopt.cli._columns import Cells, Machine, read_symbols
+from privopt.cli._columns import Cells, Machine, also, read_symbols
 from privopt.core.ledger import BudgetLedger
 from privopt.errors import FileRefused, InvalidModel
 from privopt.files.csv import CsvTable, read_coded, read_table, write_table
@@ -103,17 +103,24 @@ def numbers(path: Path, column: str, read: CsvTable) -> list[float]:
     FileRefused
         With the first row that is not one; its cell is private and is not quoted.
     """
-    values: list[float] = []
-    for row, cell in enumerate(read.columns[column], 1):
-        try:
-            value = float(cell)
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            what = f"is not a finite number{beside(cell)}" if cell else "is empty, not a finite number"
-            raise FileRefused(f"{path}: row {row}: {column!r} {what}; correct or drop the row")
-        values.append(value)
-    return values
+    cells = read.columns[column]
+    values = list(map(_finite, cells))
+    bad = [row for row, value in enumerate(values, 1) if value is None]
+    if bad:
+        cell = cells[bad[0] - 1]
+        what = f"is not a finite number{beside(cell)}" if cell else "is empty, not a finite number"
+        others = also(len(bad) - 1)
+        raise FileRefused(f"{path}: row {bad[0]}: {column!r} {what}; correct or drop the row{others}")
+    return [value for value in values if value is not None]
+
+
+def _finite(cell: str) -> float | None:
+    """The finite number that a cell holds."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 @dataclass(frozen=True)
