@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
+import shlex
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -218,6 +219,12 @@ def _text(path: Path, stream: Iterable[str]) -> Iterator[str]:
         yield line
 
 
+def _with_commas(path: Path, mark: str) -> str:
+    """A command that writes the same table separated by commas, and changes no cell."""
+    code = f"import csv, sys; csv.writer(sys.stdout).writerows(csv.reader(sys.stdin, delimiter={mark!r}))"
+    return f'python3 -c "{code}" < {shlex.quote(path.name)} > {shlex.quote(f"{path.stem}-commas.csv")}'
+
+
 def _header(path: Path, header: list[str], wanted: Sequence[str]) -> list[str]:
     if not header:
         raise FileRefused(
@@ -234,7 +241,9 @@ def _header(path: Path, header: list[str], wanted: Sequence[str]) -> list[str]:
     if len(header) == 1 and header[0] not in wanted:
         for mark, called in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
             if mark in header[0]:
-                raise FileRefused(f"{path}: seems to be separated by {called}; save it separated by commas")
+                raise FileRefused(
+                    f"{path}: seems to be separated by {called}; save it separated by commas, as by: {_with_commas(path, mark)}"
+                )
     return header
 
 
