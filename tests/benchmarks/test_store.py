@@ -273,7 +273,7 @@ def test_two_runners_share_a_store(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     for process in both:
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=240)
         assert process.returncode == 0, said
     assert len(set(attempts_of(output))) == len(attempts_of(output)) == 96
     with connected(output) as base:
