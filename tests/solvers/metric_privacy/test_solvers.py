@@ -226,7 +226,7 @@ def test_the_interior_point_method_reaches_brute_force(
     monkeypatch.setattr(_inside, "SPARSE", 0)
     monkeypatch.setattr(_inside, "NEARLY", nearly)
     problem = random_problem(seed)
-    solution = po.solve(problem, "direct-lp")
+    solution = po.solve(problem, "direct-lp", time_limit=60)
     assert solution.status is po.Status.OPTIMAL
     assert solution.certified
     assert solution.objective == pytest.approx(brute_force(problem), abs=1e-7)
@@ -237,7 +237,7 @@ def test_what_next_to_nothing_is_promised_is_left_to_the_simplex_method(
 ) -> None:
     monkeypatch.setattr(_inside, "LEAST_ROWS", 0)
     problem = random_problem(3).with_budget(0.0)
-    solution = po.solve(problem, "direct-lp")
+    solution = po.solve(problem, "direct-lp", time_limit=60)
     assert solution.status is po.Status.OPTIMAL
     assert solution.objective == pytest.approx(problem.evaluate(problem.constant()).utility, rel=1e-9)
 
