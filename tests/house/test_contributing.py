@@ -44,6 +44,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     ):
         shutil.copytree(ROOT / folder, copy / folder, symlinks=True)
     shutil.copy(ROOT / "pyproject.toml", copy)
+    shutil.copy(ROOT / "tests" / "slow.txt", copy / "tests")
     for _, title, text in WHOLE.findall(GUIDE):
         path = copy / title
         path.parent.mkdir(parents=True, exist_ok=True)
