@@ -48,6 +48,9 @@ SURE = 20
 SHARE, FINEST = 3e-7, 1e-13
 """What a proof leaves open, relative to the utility or in nats."""
 
+MOST_VALUES = 64
+"""Values of the secret up to which nearly even patterns are sought: with hundreds their linear program alone takes seconds."""
+
 FEWEST_VALUES, BLOCK, MATCHINGS, SUBSETS, PICKED, KEPT = 16, 18, 40, 150, 24, 4000
 """Values of the secret from which on nearly even patterns are sought: values of whose subsets all sums are known, repetitions, random
 subsets of the others, sums for each, and patterns that are kept, those that cost least."""
@@ -238,7 +241,7 @@ class _Rounds:
         for _ in range(max(FEWEST, min(self.orders, FIRST_CELLS // (len(low) * len(self.p))))):
             order = self.rng.permutation(len(low))
             made += [_window(np.roll(order, k), low, high, flat.ldp) for k in range(len(low))]
-        if self.nearly and not flat.ldp and len(low) >= FEWEST_VALUES:
+        if self.nearly and not flat.ldp and FEWEST_VALUES <= len(low) <= MOST_VALUES:
             points = _nearly_even(low, high, self.rng)
             made.append(points[np.argsort(self._at_even(points), kind="stable")[:KEPT]])
         return np.vstack(made)
