@@ -162,6 +162,8 @@ class Search(Generic[M]):
     """The best run of each solver."""
     cut: dict[str, float] = field(default_factory=dict)
     """Seconds of solvers that were stopped before their end: they may run again, for longer."""
+    given: dict[str, float] = field(default_factory=dict)
+    """Seconds that each solver was given the last time."""
     lane: Lane | None = None
 
     def run(self) -> None:
@@ -188,9 +190,9 @@ class Search(Generic[M]):
             if self._affords(c, seconds):
                 self._try(c, max(seconds, self._first_answer(c, soonest)))
         self._begin_beside([c for c in feasible if self._unfinished(c)], provers)
-        if self.lane is None:
+        if self.lane is None and soonest <= self.call.left:
             self._before_long_proofs(feasible, soonest)
-        self._prove([c for c in provers if self._unfinished(c)])
+        self._prove([c for c in provers if self._unfinished(c)], feasible)
         self._rest()
         self._wait_beside()
         self._cold()
@@ -214,14 +216,18 @@ class Search(Generic[M]):
         left = self.call.left
         if self._answered or soonest <= left or predicted(c) > NEARLY * left:
             return 0.0
+        others = [o for o in self.takers if o is not c and self._unfinished(o)]
+        if all(predicted(o) > HOPE * left for o in others):
+            return left
         waiting = any(o.polls and self._unfinished(o) for o in self.takers if o.guarantee in PROVING)
         return min(FITTING * predicted(c), left / 2 if waiting else left)
 
     def _before_long_proofs(self, feasible: Sequence[Candidate], soonest: float) -> None:
         """Whoever has not run and is far quicker than any proof, where nothing else runs it beside that.
 
-        Where no proof is expected in what is left, whoever fits in half of it, or in all of it while there is no answer, and again the best so far if it was stopped;
-        where no proof is in sight, that one has most of it.
+        Where no proof is expected in what is left, whoever fits in half of it, or in all of it while there is no answer, and again the best so far if it
+        was stopped. Whoever improves until it is stopped has a part even so: its end may be far and its first answers good.
+        Where no proof is in sight, the best so far has most of it.
         """
         for c in sorted(feasible, key=lambda c: c.name in self.cut):
             left = self.call.left
@@ -232,10 +238,27 @@ class Search(Generic[M]):
                 continue
             if c.name in self.tried and not (again and leads):
                 continue
-            half = left if not self._answered and soonest > left else left / 2
-            share = CHEAP * left if again or soonest <= left else half
+            share = CHEAP * left if again or soonest <= left else self._half(left, soonest)
             if self._expected(c) <= min(share, math.inf if soonest > left else soonest / SLICE):
-                self._try(c, min(SLICE * self._expected(c), CHEAP * left if again else half))
+                self._try(
+                    c,
+                    min(
+                        SLICE * self._expected(c), CHEAP * left if again else self._part(c, feasible, soonest)
+                    ),
+                )
+            elif soonest > left and c.polls and not again and predicted(c) <= HOPE * left:
+                self._try(c, self._part(c, feasible, soonest) if soonest == math.inf else CHEAP * left)
+
+    def _half(self, left: float, soonest: float) -> float:
+        """What a feasible solver may use: half, or all of it while there is no answer and no proof is expected."""
+        return left if not self._answered and soonest > left else left / 2
+
+    def _part(self, c: Candidate, feasible: Sequence[Candidate], soonest: float) -> float:
+        """What one gets of that, where others have not run either: an equal part, and what it is expected to take."""
+        left = self.call.left
+        half = self._half(left, soonest)
+        waiting = sum(o.name not in self.tried for o in feasible)
+        return min(half, max(left / max(1, waiting), FITTING * self._expected(c)))
 
     def _rest(self) -> None:
         """Everybody who has not run to the end: first what fits, then what can be stopped, each with half of what is left."""
@@ -260,24 +283,36 @@ class Search(Generic[M]):
         return max(predicted(c), 2 * self._stopped(c))
 
     def _hope(self, c: Candidate) -> tuple[bool, bool, bool, float, str]:
-        """First what fits; then what can be stopped, whoever has not run before whoever was stopped with nothing."""
+        """First what fits; then what can be stopped, whoever has not run before whoever was stopped and does not lead."""
         fits = self._expected(c) <= self.call.left
-        in_vain = c.name in self.cut and not self._answered
-        return not fits, not c.polls, in_vain, max(predicted(c), self._stopped(c)), c.name
+        leads = self._answered and self._best is not None and self._best.solver == c.name
+        again = c.name in self.cut and not leads
+        return not fits, not c.polls, again, max(predicted(c), self._stopped(c)), c.name
 
     def _unfinished(self, c: Candidate) -> bool:
         beside = self.lane is not None and c.name in self.lane.names
         return (c.name not in self.tried or c.name in self.cut) and not beside
 
-    def _prove(self, provers: Sequence[Candidate]) -> None:
-        """The last that can be stopped gets all the time that is left; those before it several predictions."""
+    def _prove(self, provers: Sequence[Candidate], feasible: Sequence[Candidate]) -> None:
+        """The last that can be stopped gets all the time that is left; those before it several predictions.
+
+        Feasible solvers that have not run come before the first that is not expected to end.
+        """
+        waiting = self.lane is None
         for i, c in enumerate(provers):
+            if waiting and predicted(c) > self.call.left:
+                self._before_long_proofs(feasible, min(predicted(o) for o in provers[i:]))
+                waiting = False
             left = self.call.left
             if not c.polls and self._answered:
                 after = [predicted(o) for o in provers[i + 1 :] if o.polls and self._unfinished(o)]
                 if after and min(after) <= left < _ready_after(c) + min(after):
                     continue  # it would take the time of one that ends in it, and may still run afterwards
-            self._try(c, self._slice(c, provers[i:]))
+            seconds = self._slice(c, provers[i:])
+            if c.name not in self.cut or min(seconds, self.call.left) > self.given[c.name]:
+                self._try(c, seconds)
+        if waiting:
+            self._before_long_proofs(feasible, math.inf)
 
     def _slice(self, c: Candidate, provers: Sequence[Candidate]) -> float:
         """Seconds for the first of the provers that are left."""
@@ -351,6 +386,7 @@ class Search(Generic[M]):
         if not self._unfinished(c) or min(seconds, self.call.left) <= 0 or self.settled:
             return
         best = self._best
+        seconds = self.given[c.name] = min(seconds, self.call.left)
         begun, judged = time.monotonic(), len(self.call.judgings)
         self._record(c, self.call.run(c, seconds, None if best is None else best.answer, self._least))
         spent = time.monotonic() - begun - sum(self.call.judgings[judged:])

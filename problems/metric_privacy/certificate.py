@@ -42,6 +42,9 @@ NOTHING = -1e300
 FARTHEST = 1e290
 """The largest distance that is named."""
 
+PARTS = 160
+"""Bits after the point to which e^(epsilon distance) is enclosed once for all releases of a distance."""
+
 LARGEST_EXPONENT = 600.0
 """Beyond it e^x is written as a power, not as a number."""
 
@@ -132,9 +135,23 @@ class ExactChannel:
     def keeps(self, x: int, other: int, y: int, distance: float) -> bool | None:
         """Whether a pair keeps the promise at a release, both ways; None where it is not decided."""
         up, down = self.ratio(x, other, y)
-        nats = self.nats(distance)
-        verdicts = exp_at_least(nats, up, down), exp_at_least(nats, down, up)
-        return False if False in verdicts else None if None in verdicts else True
+        up, down = max(up, down), min(up, down)
+        between = self.powers(distance)
+        if between is not None and (up << PARTS) <= between[0] * down:
+            return True
+        if between is not None and (up << PARTS) > between[1] * down:
+            return False
+        return exp_at_least(self.nats(distance), up, down)
+
+    def powers(self, distance: float) -> tuple[int, int] | None:
+        """Integers around e^(epsilon distance), in parts of 2^-160; None where it is too large for that."""
+        if distance not in self._powers:
+            self._powers[distance] = _power(self.nats(distance))
+        return self._powers[distance]
+
+    @cached_property
+    def _powers(self) -> dict[float, tuple[int, int] | None]:
+        return {}
 
     def same(self, x: int, other: int) -> bool:
         """Whether two rows are one distribution."""
@@ -156,6 +173,18 @@ class ExactChannel:
             max(0.0, math.nextafter(low / distance, -math.inf)),
             math.nextafter(high / distance, math.inf),
         )
+
+
+def _power(nats: float | Fraction) -> tuple[int, int] | None:
+    """Integers around e^nats, in parts of 2^-160."""
+    from flint import arb, ctx, fmpq
+
+    if nats > LARGEST_EXPONENT:
+        return None
+    with ctx.workprec(2 * PARTS + math.ceil(2 * LARGEST_EXPONENT)):
+        parts = arb(fmpq(*Fraction(nats).as_integer_ratio())).exp() * arb(2) ** PARTS
+        low, high = parts.lower().floor().unique_fmpz(), parts.upper().ceil().unique_fmpz()
+    return None if low is None or high is None else (int(low), int(high))
 
 
 def fixed_logs(rows: tuple[IntegerRow, ...]) -> tuple[Ints, Ints]:

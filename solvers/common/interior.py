@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privopt.arrays import Floats
 from privopt.core.solver import Budget
@@ -104,7 +103,11 @@ class Blocks:
         cross = -((factors @ weights) @ a)
         both = float(factors**2 @ weights.sum(axis=1))
         if self.output is None:
-            return np.block([[square, cross[:, None]], [cross[None, :], np.array([[both]])]])
+            whole = np.empty((len(square) + 1, len(square) + 1))
+            whole[:-1, :-1] = square
+            whole[-1, :-1] = whole[:-1, -1] = cross
+            whole[-1, -1] = both
+            return whole
         p = self.output
         mixed = np.outer(cross + 0.5 * both * p, p)
         square += mixed
@@ -403,15 +406,16 @@ def _invert(square: Floats, diagonal: Floats, out: Floats) -> bool:
     """The inverse of square + diag(diagonal), by Cholesky's factors of the matrix scaled to a unit diagonal."""
     from scipy.linalg.lapack import dpotrf, dpotri
 
-    square[np.diag_indices_from(square)] += diagonal
-    scale = 1.0 / np.sqrt(np.diag(square))
+    on_diagonal = square.reshape(-1)[:: len(square) + 1]
+    on_diagonal += diagonal
+    scale = 1.0 / np.sqrt(on_diagonal)
     if not np.isfinite(scale).all():
         return False
     square *= scale
     square *= scale[:, None]
     for more in REGULAR:
-        square[np.diag_indices_from(square)] += more
-        factor, info = dpotrf(square, lower=1, clean=0)
+        on_diagonal += more
+        factor, info = dpotrf(square, lower=1, clean=1)
         if info == 0:
             break
     else:
@@ -419,17 +423,11 @@ def _invert(square: Floats, diagonal: Floats, out: Floats) -> bool:
     lower, info = dpotri(factor, lower=1, overwrite_c=1)
     if info != 0:
         return False
-    np.multiply(lower, scale, out=out)
-    out *= scale[:, None]
-    upper = _above(len(out))
-    out[upper] = out.T[upper]
+    lower *= scale
+    lower *= scale[:, None]
+    np.add(lower, lower.T, out=out)
+    out.reshape(-1)[:: len(out) + 1] *= 0.5
     return True
-
-
-@lru_cache(maxsize=4)
-def _above(size: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions above the diagonal."""
-    return np.triu_indices(size, 1)
 
 
 def _factor(square: Floats) -> Any:
