@@ -234,18 +234,16 @@ class Search(Generic[M]):
             again = c.name in self.cut
             leads = self._best is not None and self._best.solver == c.name
             if again and (leads or not self._answered) and soonest > HOPE * left and predicted(c) <= left:
-                self._try(c, FITTING * left / 2)
+                if self._longer(c, FITTING * left / 2):
+                    self._try(c, FITTING * left / 2)
                 continue
             if c.name in self.tried and not (again and leads):
                 continue
             share = CHEAP * left if again or soonest <= left else self._half(left, soonest)
             if self._expected(c) <= min(share, math.inf if soonest > left else soonest / SLICE):
-                self._try(
-                    c,
-                    min(
-                        SLICE * self._expected(c), CHEAP * left if again else self._part(c, feasible, soonest)
-                    ),
-                )
+                part = CHEAP * left if again else self._part(c, feasible, soonest)
+                if self._longer(c, part):
+                    self._try(c, min(SLICE * self._expected(c), part))
             elif soonest > left and c.polls and not again and predicted(c) <= HOPE * left:
                 self._try(c, self._part(c, feasible, soonest) if soonest == math.inf else CHEAP * left)
 
@@ -265,15 +263,25 @@ class Search(Generic[M]):
         while left := self._waiting():
             c = min(left, key=self._hope)
             last = not c.polls or predicted(c) <= self.call.left / 2 or self._alone(c, left)
-            self._try(c, self.call.left if last else self.call.left / 2)
+            seconds = self.call.left / 2
+            self._try(c, self.call.left if last or not self._longer(c, seconds) else seconds)
             if self.settled or self.call.left <= 0:
                 return
 
     def _waiting(self) -> list[Candidate]:
         """Who has not run, or may have twice as long as before; else whoever was ended with nothing and may have longer."""
-        unfinished = [c for c in self.takers if self._unfinished(c) and self._worth_a_process(c)]
+        left = self.call.left
+        unfinished = [
+            c
+            for c in self.takers
+            if self._unfinished(c) and self._worth_a_process(c) and self._longer(c, left)
+        ]
         longer = [c for c in unfinished if 2 * self._stopped(c) < self.call.left]
         return longer or [c for c in unfinished if not c.polls and LONGER * self._stopped(c) < self.call.left]
+
+    def _longer(self, c: Candidate, seconds: float) -> bool:
+        """Whether a solver that was stopped would get more than the last time: with less it would do no better."""
+        return c.name not in self.cut or min(seconds, self.call.left) > self.given[c.name]
 
     def _stopped(self, c: Candidate) -> float:
         return self.cut.get(c.name, 0.0)
@@ -309,7 +317,7 @@ class Search(Generic[M]):
                 if after and min(after) <= left < _ready_after(c) + min(after):
                     continue  # it would take the time of one that ends in it, and may still run afterwards
             seconds = self._slice(c, provers[i:])
-            if c.name not in self.cut or min(seconds, self.call.left) > self.given[c.name]:
+            if self._longer(c, seconds):
                 self._try(c, seconds)
         if waiting:
             self._before_long_proofs(feasible, math.inf)
@@ -430,7 +438,7 @@ class Search(Generic[M]):
         judged = self.call.judged(ended.candidate, ended.outcome, self._least)
         self._record(ended.candidate, replace(judged, seconds=ended.seconds))
         if ended.cut:
-            self.cut[ended.candidate.name] = ended.seconds
+            self.cut[ended.candidate.name] = self.given[ended.candidate.name] = ended.seconds
 
     def _wait_beside(self) -> None:
         """Run here what the lane has not begun; then wait for it until the deadline."""

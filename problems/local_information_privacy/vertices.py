@@ -154,6 +154,7 @@ class _Bases:
     least: float = math.inf
     most: float = math.inf
     open: list[tuple[float, tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
+    _known: dict[int, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.polytope = self.data.polytope
@@ -268,6 +269,12 @@ class _Bases:
             high - paid + wide_paid, math.inf
         )
 
+    def _numerators(self, row: int) -> list[int]:
+        """A row in integers, worked out once."""
+        if row not in self._known:
+            self._known[row] = self.polytope.numerators(row)
+        return self._known[row]
+
     def _exact(self, chosen: tuple[int, ...], tight: tuple[int, ...]) -> bool:
         """Solve a basis in rationals, and count its vertex if there is one; whether there is."""
         from flint import fmpq_mat, fmpz_mat
@@ -276,7 +283,7 @@ class _Bases:
         places = [self.support[i] for i in chosen]
         # v(w) = c(w) z(w) for the weights c: rows in z are integers
         rows = [[polytope.symbols[w] for w in places]]
-        rows += [[line[w] for w in places] for line in (polytope.numerators(self.names[t]) for t in tight)]
+        rows += [[line[w] for w in places] for line in (self._numerators(self.names[t]) for t in tight)]
         system = fmpz_mat(rows)
         if system.det() == 0:
             return False
@@ -285,7 +292,7 @@ class _Bases:
         solved = [Fraction(int(v[0].p), int(v[0].q)) for v in solution]
         if min(solved) < 0:
             return False
-        kept = (polytope.numerators(row) for row in polytope.kept)
+        kept = (self._numerators(row) for row in polytope.kept)
         if any(sum(line[w] * z for w, z in zip(places, solved, strict=True)) > 0 for line in kept):
             return False
         full = np.zeros((1, len(self.support)))

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from privopt.core.isolate import SolverTimeout
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.models.pairs import Pairs
@@ -19,6 +20,8 @@ from privopt.solvers.metric_privacy._program import solve_part
 MOST_POINTS = 4_000
 MOST_CELLS = 100_000
 MOST_PAIRS = 200_000
+POLLED = 64
+"""Pairs between two looks at the clock."""
 
 
 @register
@@ -59,7 +62,7 @@ class Spanner(Solver[MetricPrivacy]):
 
     def run(self, problem: MetricPrivacy, budget: Budget) -> Proposal:
         """Propose the channel of the program."""
-        chosen = spanner(problem.pairs, len(problem.metric), self.stretch)
+        chosen = spanner(problem.pairs, len(problem.metric), self.stretch, budget)
         answer = Answer(np.tile(problem.constant().matrix[0], (len(problem.metric), 1)))
         reached = longest(problem.pairs, chosen, len(problem.metric))
         for part in parts(problem, chosen, problem.epsilon / reached):
@@ -69,10 +72,15 @@ class Spanner(Solver[MetricPrivacy]):
         )
 
 
-def spanner(pairs: Pairs, points: int, stretch: float) -> Pairs:
+def spanner(pairs: Pairs, points: int, stretch: float, budget: Budget | None = None) -> Pairs:
     """Pairs among the given ones that join the ends of every other by a chain at most ``stretch`` times as long.
 
     Shortest first; a pair is left out where those before it join its ends.
+
+    Raises
+    ------
+    SolverTimeout
+        If the budget is spent.
 
     Source: Althöfer et al., "On sparse spanners of weighted graphs".
 
@@ -85,7 +93,9 @@ def spanner(pairs: Pairs, points: int, stretch: float) -> Pairs:
     """
     near: list[list[tuple[int, float]]] = [[] for _ in range(points)]
     kept = []
-    for k in np.argsort(pairs.distance, kind="stable").tolist():
+    for place, k in enumerate(np.argsort(pairs.distance, kind="stable").tolist()):
+        if budget is not None and place % POLLED == 0 and budget.remaining <= 0:
+            raise SolverTimeout("out of time while the pairs of the spanner were chosen")
         a, b, length = int(pairs.first[k]), int(pairs.second[k]), float(pairs.distance[k])
         if not _joined(near, a, b, stretch * length):
             near[a].append((b, length))
