@@ -251,6 +251,44 @@ class Balls:
         return other if isinstance(other, type(self)) else self.exact(other)  # type: ignore[arg-type]
 
 
+def below(values: Floats) -> Floats:
+    """Floats that are no larger than the exact results whose nearest floats these are.
+
+    Those are at least the next smaller floats, which are nearer than 2^-52 of a number that is not tiny.
+
+    Examples
+    --------
+    >>> bool(3 * Fraction(float(below(np.array(1.0) / 3.0))) <= 1)
+    True
+    """
+    lower: Floats = values - (np.abs(values) * (2 * U) + 2.0**-1000)
+    return lower
+
+
+def above(values: Floats) -> Floats:
+    """Floats that are no smaller than the exact results whose nearest floats these are.
+
+    Examples
+    --------
+    >>> bool(3 * Fraction(float(above(np.array(1.0) / 3.0))) >= 1)
+    True
+    """
+    upper: Floats = values + (np.abs(values) * (2 * U) + 2.0**-1000)
+    return upper
+
+
+def floored(value: Fraction) -> float:
+    """The largest float that is no larger.
+
+    Examples
+    --------
+    >>> Fraction(floored(Fraction(1, 3))) <= Fraction(1, 3)
+    True
+    """
+    near = float(value)
+    return near if Fraction(near) <= value else math.nextafter(near, -math.inf)
+
+
 def _nearest(value: Fraction | int) -> float:
     try:
         return float(value)

@@ -22,14 +22,14 @@ If it is at least g for all y, with k = h, every release costs g at least, and V
 here grows faster than letters times releases. It is exact where a release shows its letter or nothing, as for Hamming distortion
 and letters that are all likely.
 
-**Intervals.** h_x, k_i and prices are linear between the points of a grid. Cut the numbers r_i at the grid, and where lo or hi passes a
-point of it: then the least p_x is a point of the grid, the same ones in the whole interval, or lo or hi, which are linear.
-Each candidate costs a quadratic function of r_i with leading coefficient (lam' - lam) ((b' - b) - (p' - p)), at least what is linear between
-its ends less a quarter of that where it is positive.
+**Intervals.** h_x and k_i are linear between the points of a grid. Cut the numbers r_i at the grid and where lo or hi passes a
+point of it, and let prices be linear between the cuts. Between two cuts lo is replaced by a line that is below it, and hi by a line
+above it; where a line would pass a point of the grid it ends there, farther out. So the least p_x is a point of the grid between the lines,
+the same ones in the whole interval, or on one of the lines. Each of these candidates costs a quadratic function of r_i with leading coefficient
+(lam' - lam) ((b' - b) - (p' - p)), at least what is linear between its ends less a quarter of that where it is positive.
 
-**Rounding.** lo and hi are moved outward by ``pad``, more than they and the moves of the chain can be off. A point of the grid that is
-within 4 pad of lo or hi all the time is left out, which costs at most that times the slopes. All else is plus, minus, times and divided
-by of single numbers in a fixed order, the same on all machines, and 2^-42 U of the size of numbers and slopes is taken off.
+**Rounding.** Cuts, prices at the cuts and ends of lines are whatever floats are computed. Everything that follows from them is in
+balls, or rounded downward at every operation, with the chain as the exact rational value of its floats; sums over letters are exact.
 
 The dual is ``{"kind": "separable", "grid": [...], "values": [tables], "releases": [prices], "first": prices}``: a table has a row for
 each letter. The first release of the list proves the first table for the last letter, the next one the second table from the first, and the one
@@ -42,13 +42,14 @@ import math
 import time
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from privopt.arrays import Floats, Ints
-from privopt.core.balls import Balls
+from privopt.arrays import Bools, Floats, Ints
+from privopt.core.balls import ETA, Balls, U, above, below, floored
 from privopt.core.problem import Enclosure
 from privopt.problems.belief_release.bound import price_row
 from privopt.problems.sequence_information_privacy.data import SequenceData, refuse_words
@@ -62,13 +63,11 @@ MAX_CELLS = 2**27
 """States times releases times pairs of points of the grid, over all tables."""
 LARGEST = 2.0**20
 """Of prices and values."""
-STEEPEST = 2.0**20
-"""Of tables between points of the grid."""
 SAME = 2.0**-40
-"""How far the moves of a chain may be from the pattern, and rounding of a stay from the stated number."""
+"""How far the moves of a chain may be from the pattern."""
 LEAST_INFLUENCE = 1e-6
-MARGIN = 2.0**-42
-"""Of the size of numbers, what is taken off for rounding."""
+FAR = 2.0**100
+"""What a posterior costs that is no candidate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +99,10 @@ class Stays:
             return None
         fresh = np.array([np.median(moves[own != x, x]) for x in range(n)])
         stay = float(np.median(moves[np.arange(n), own] - fresh[own]))
-        pattern = np.tile(fresh, (n, 1))
-        pattern[np.arange(n), own] += stay
-        off = float(np.abs(moves - pattern).max()) + 2.0**-50
+        stays = np.zeros((n, n))
+        stays[np.arange(n), own] = stay
+        pattern = Balls.exact(np.tile(fresh, (n, 1))) + Balls.exact(stays)
+        off = float(abs(Balls(moves, moves * U + ETA) - pattern).upper.max())
         return cls(own, fresh, stay, off) if off <= SAME else None
 
 
@@ -148,8 +148,8 @@ class SumBounds:
     --------
     >>> stays = Stays.of(np.array([[0.8, 0.2], [0.3, 0.7]]))
     >>> bounds = SumBounds(stays, 1 - np.eye(2), 1.0, np.linspace(0, 1, 3))
-    >>> prices = Prices(np.zeros((2, 1)), np.zeros(2), np.zeros(2))
-    >>> round(bounds.least(np.zeros((2, 3)), prices, np.array([0.5, 0.5])), 4)  # a release of 1/(2e) at least
+    >>> prices, even = Prices(np.zeros((2, 1)), np.zeros(2), np.zeros(2)), Balls.exact([0.5, 0.5])
+    >>> round(bounds.least(np.zeros((2, 3)), prices, even), 4)  # a release of 1/(2e) at least
     0.1839
     """
 
@@ -158,30 +158,36 @@ class SumBounds:
     epsilon: float
     grid: Floats
 
-    @property
+    @cached_property
     def factors(self) -> tuple[float, float]:
         """Floats not above e^-epsilon and not below e^epsilon."""
         return float((-Balls.exact(self.epsilon)).exp().lower), float(Balls.exact(self.epsilon).exp().upper)
 
-    @property
-    def pad(self) -> float:
-        """How far ends are moved outward."""
-        return self.factors[1] * (2.0**-46 + 2 * self.stays.off)
+    def ends(self, beliefs: Balls) -> tuple[Floats, Floats]:
+        """Two numbers below the least posterior of a letter, and two above the largest one, (2, C) each, by its belief (C,)."""
+        low, up = (Balls.exact(factor) for factor in self.factors)
+        rest = 1.0 - beliefs
+        return (
+            np.stack([(low * beliefs).lower, (1.0 - up * rest).lower]),
+            np.stack([(up * beliefs).upper, (1.0 - low * rest).upper]),
+        )
 
-    def ends(self, beliefs: Floats) -> tuple[Floats, Floats]:
-        """Least and largest posterior of a letter by its belief, moved outward."""
-        low, up = self.factors
-        least = np.maximum(low * beliefs, 1.0 - up * (1.0 - beliefs)) - self.pad
-        most = np.minimum(up * beliefs, 1.0 - low * (1.0 - beliefs)) + self.pad
-        return least.clip(0.0, 1.0), most.clip(0.0, 1.0)
+    def box(self, beliefs: Floats) -> tuple[Floats, Floats]:
+        """Around the least and the largest posterior of a letter by its belief (C,)."""
+        under, over = self.ends(Balls.exact(beliefs))
+        return under.max(axis=0).clip(0.0, 1.0), over.min(axis=0).clip(0.0, 1.0)
 
     def cuts(self, begin: float) -> Floats:
-        """Posteriors of a state at which an interval begins or ends; ``begin`` is how likely its letter is from elsewhere."""
+        """Posteriors of a state at which an interval begins or ends; ``begin`` is how likely its letter is from elsewhere.
+
+        Ends pass points of the grid a little before or after, so that rounding does not move them back.
+        """
         (low, up), z = self.factors, self.grid
-        half = 1.0 / (1.0 + up)
+        half, pad = 1.0 / (1.0 + up), up * (2.0**-49 + 2 * self.stays.off)
+        under, over = z + pad, z - pad
         beliefs = np.concatenate([
-            np.minimum(z * up, 1.0 - low * (1.0 - z)),
-            np.maximum(z * low, 1.0 - up * (1.0 - z)),
+            np.minimum(under / low, 1.0 - (1.0 - under) / up),
+            np.maximum(over / up, 1.0 - (1.0 - over) / low),
             [half, 1.0 - half],
         ])  # fmt: skip
         inner = (beliefs - begin) / self.stays.stay
@@ -189,86 +195,147 @@ class SumBounds:
 
     def excess(self, later: Floats, aim: Floats, prices: Prices) -> float:
         """How much a release and the potential ``later`` (n, K) cost at least above the potential ``aim`` (n, K) before it."""
-        totals = [[s, nu] for s, nu in zip(prices.level.tolist(), prices.mean.tolist(), strict=True)]
+        own, (n, m) = self.stays.own, self.cost.shape
+        least = np.empty((n, m))
+        for states in self._alike(later, aim, prices):
+            i = states[0]
+            held = _Intervals.of(self, i, later[own[i]], aim[i], prices.prices[i])
+            asked = np.empty((len(states), m, 3))
+            asked[...] = np.stack([np.zeros(m), prices.level, prices.mean], axis=1)
+            asked[:, :, 0] = self.cost[own[states]]
+            distinct, back = np.unique(asked.reshape(-1, 3), axis=0, return_inverse=True)
+            found = np.array([held.least(*row) for row in distinct.tolist()])
+            least[states] = found[back.ravel()].reshape(len(states), m)
+        return least_total(np.vstack([prices.level, prices.mean, least]))
+
+    def _alike(self, later: Floats, aim: Floats, prices: Prices) -> list[list[int]]:
+        """States that have the same intervals and potentials."""
+        groups: dict[tuple[float, bytes], list[int]] = {}
         for i, x in enumerate(self.stays.own.tolist()):
-            r = self.cuts(float(self.stays.fresh[x]))
-            held = _Intervals(
-                self, r, float(self.stays.fresh[x]), later[x], interpolated(self.grid, prices.prices[i], r)
-            )
-            goal = interpolated(self.grid, aim[i], r)
-            for y, total in enumerate(totals):
-                total.append(
-                    held.least(float(self.cost[x, y] - prices.level[y]), goal + float(prices.mean[y]) * r)
-                )
-        return min(math.fsum(total) for total in totals) - self.room(later, aim, prices)
+            rows = np.concatenate([later[x], aim[i], prices.prices[i]])
+            groups.setdefault((float(self.stays.fresh[x]), rows.tobytes()), []).append(i)
+        return list(groups.values())
 
-    def least(self, later: Floats, prices: Prices, belief: Floats) -> float:
+    def least(self, later: Floats, prices: Prices, belief: Balls) -> float:
         """A lower bound on the cost of a release at one belief (n,) and of the potential after it; prices are by letter."""
-        low, high = self.ends(belief)
-        totals = [[s] for s in prices.level.tolist()]
-        for x, lam in enumerate(prices.prices[:, 0].tolist()):
-            inside = self.grid[(self.grid > low[x]) & (self.grid < high[x])]
+        under, over = self.ends(belief)
+        low, high = under.max(axis=0), over.min(axis=0)
+        level, lam = Balls.exact(prices.level), Balls.exact(prices.prices[:, 0])
+        least = np.empty(self.cost.shape)
+        for x in range(len(least)):
+            inside = self.grid[1:-1][(self.grid[1:-1] > low[x]) & (self.grid[1:-1] < high[x])]
             points = np.concatenate([inside, [low[x], high[x]]])
-            values = interpolated(self.grid, later[x], points)
-            for y, total in enumerate(totals):
-                charged = (float(self.cost[x, y] - prices.level[y]) - lam) * points + values
-                total += [lam * float(belief[x]), float(charged.min())]
-        return min(math.fsum(total) for total in totals) - self.room(
-            later, np.zeros((1, len(self.grid))), prices
-        )
-
-    def room(self, later: Floats, aim: Floats, prices: Prices) -> float:
-        """What rounding can amount to."""
-        (_, up), widths = self.factors, np.diff(self.grid)
-        size = float(np.abs(self.cost).max() + np.abs(prices.level).max() + np.abs(prices.mean).max())
-        tables = [later, aim, prices.prices] if prices.prices.shape[1] > 1 else [later, aim]
-        size += sum(float(np.abs(np.diff(table) / widths).max()) for table in tables)
-        size += sum(float(np.abs(table).max()) for table in (later, aim, prices.prices))
-        return (MARGIN * up + 16 * self.pad) * (1 + len(self.stays.own)) * size
+            slopes = Balls.exact(self.cost[x]) - level - lam[x]
+            charged = slopes.reshape(-1, 1) * points + held(self.grid, later[x], points)
+            least[x] = charged.lower.min(axis=1)
+        paid = np.broadcast_to((lam * belief).lower[:, None], least.shape)
+        return least_total(np.vstack([prices.level, paid, least]))
 
 
+@dataclass(frozen=True, eq=False)
 class _Intervals:
-    """Intervals between posteriors ``r`` (C,) of a state whose letter costs ``later`` (K,) and has prices (C,)."""
+    """Intervals between posteriors ``r`` (C,) of a state; ``held`` of what follows, and prices (C,)."""
 
-    def __init__(self, bounds: SumBounds, r: Floats, begin: float, later: Floats, prices: Floats) -> None:
-        z = bounds.grid
-        b = begin + bounds.stays.stay * r
-        low, high = bounds.ends(b)
-        tol = 4 * bounds.pad
-        inner = z > np.minimum(low[:-1], low[1:])[:, None] + tol
-        inner &= z < np.maximum(high[:-1], high[1:])[:, None] - tol
-        self.closed = np.where(inner, 0.0, np.inf)
-        self.grid, self.later, self.owed = z, later, prices * b
-        self.prices = prices
-        self.low, self.high = low, high
-        self.at_ends = [(p, interpolated(z, later, p)) for p in (low, high)]
-        rise, wide = np.diff(prices), np.diff(b)
-        self.bends = [rise * wide, rise * (wide - np.diff(low)), rise * (wide - np.diff(high))]
+    r: Floats
+    grid: Floats
+    later: Floats
+    prices: Floats
+    owed: Balls
+    """Prices of the belief less the potential before."""
+    inner: Bools
+    """Which inner points of the grid are posteriors, (C - 1, K - 2)."""
+    lines: Floats
+    """A line below the posteriors and one above them, (2, 2, C - 1), with ends."""
+    at_lines: Balls
+    """What they cost later."""
+    bends: Floats
+    """At least the leading coefficients of a point of the grid, and of both lines, (3, C - 1)."""
 
-    def least(self, direct: float, goal: Floats) -> float:
-        """The least of (direct - price) p + later(p) + price b - goal over all intervals and posteriors p of the letter."""
-        slope, over = direct - self.prices, self.owed - goal
-        inside = slope[:, None] * self.grid + self.later
-        begins = over[:-1] + (inside[:-1] + self.closed).min(axis=1)
-        ends = over[1:] + (inside[1:] + self.closed).min(axis=1)
-        found = float((np.minimum(begins, ends) - self.bends[0].clip(0.0) / 4).min())
-        for (p, value), bend in zip(self.at_ends, self.bends[1:], strict=True):
-            line = over + slope * p + value
-            found = min(found, float(bent(line[:-1], line[1:], bend).min()))
-        return found
+    @classmethod
+    def of(cls, bounds: SumBounds, i: int, later: Floats, aim: Floats, prices: Floats) -> _Intervals:
+        """Those of state i, whose letter costs ``later``, with prices on the grid."""
+        z, begin = bounds.grid, float(bounds.stays.fresh[bounds.stays.own[i]])
+        r = bounds.cuts(begin)
+        lam = interpolated(z, prices, r)
+        belief = Balls.exact(begin) + Balls.exact(bounds.stays.stay) * r
+        off = Balls(np.zeros(len(r)), np.full(len(r), bounds.stays.off))
+        low, high = bounds.ends(belief + off)
+        under, over = line_below(low, z), -line_below(-high, -z[::-1])
+        lines = np.stack([under, over])
+        inner = (z[1:-1] > under.min(axis=0)[:, None]) & (z[1:-1] < over.max(axis=0)[:, None])
+        rise = Balls.exact(lam[1:]) - lam[:-1]
+        wide = Balls.exact(bounds.stays.stay) * (Balls.exact(r[1:]) - r[:-1])
+        far = Balls.exact(lines[:, 1]) - lines[:, 0]
+        bends = np.concatenate([(rise * wide).upper[None], (rise * (wide - far)).upper])
+        owed = Balls.exact(lam) * (belief + off) - held(z, aim, r)
+        return cls(r, z, later, lam, owed, inner, lines, held(z, later, lines), bends)
+
+    def least(self, cost: float, level: float, mean: float) -> float:
+        """At most the least (cost - level - price) p + later(p) + price b - aim - mean r, over all intervals and posteriors p."""
+        slope = Balls.exact(cost) - level - self.prices
+        over = self.owed - Balls.exact(mean) * self.r
+        inside = below(below(slope.lower[:, None] * self.grid[1:-1]) + self.later[1:-1])
+        begins, ends = (
+            np.where(self.inner, at, FAR).min(axis=1, initial=FAR) for at in (inside[:-1], inside[1:])
+        )
+        begins, ends = below(begins + over.lower[:-1]), below(ends + over.lower[1:])
+        found = float(below(np.minimum(begins, ends) - self.bends[0].clip(0.0) / 4).min())
+        begins = (over[:-1] + slope[:-1] * self.lines[:, 0] + self.at_lines[:, 0]).lower
+        ends = (over[1:] + slope[1:] * self.lines[:, 1] + self.at_lines[:, 1]).lower
+        return min(found, float(bent(begins, ends, self.bends[1:]).min()))
 
 
-def bent(begins: Floats, ends: Floats, bend: Floats) -> Floats:
-    """The least values of quadratic functions on [0, 1] with values at 0 and 1 and leading coefficients ``bend``.
+def least_total(terms: Floats) -> float:
+    """Not above the least sum of a column.
 
     Examples
     --------
-    >>> bent(np.array([0.0, 0.0, 0.0]), np.array([0.0, 2.0, 0.0]), np.array([1.0, 1.0, -1.0])).tolist()
-    [-0.25, 0.0, 0.0]
+    >>> least_total(np.array([[1.0, 2.0], [-(2.0**-60), 0.0]])) < 1.0
+    True
     """
-    inside = (bend - np.abs(ends - begins)).clip(0.0)
-    least: Floats = np.minimum(begins, ends) - inside**2 / (4 * np.where(inside > 0, bend, 1.0))
-    return least
+    return floored(min(sum(map(Fraction, column), Fraction(0)) for column in terms.T.tolist()))
+
+
+def line_below(values: Floats, grid: Floats) -> Floats:
+    """Begins and ends (2, C - 1) of a line in each interval that is below one of two linear functions with values (2, C).
+
+    It passes no inner point of the grid: where it would, it ends there.
+
+    Examples
+    --------
+    >>> values = np.array([[0.1, 0.4, 0.6], [-1.0, 0.3, 0.9]])
+    >>> line_below(values, np.array([0.0, 0.5, 1.0])).tolist()
+    [[0.1, 0.3], [0.4, 0.5]]
+    """
+    begins, ends = values[:, :-1], values[:, 1:]
+    nearer = (begins + ends).argmax(axis=0)[None]
+    line = np.concatenate([np.take_along_axis(each, nearer, axis=0) for each in (begins, ends)])
+    stop = np.append(grid[1:-1], np.inf)[np.searchsorted(grid[1:-1], line.min(axis=0), side="right")]
+    lines: Floats = np.minimum(line, stop)
+    return lines
+
+
+def bent(begins: Floats, ends: Floats, bend: Floats) -> Floats:
+    """Not above quadratic functions on [0, 1] with values at 0 and 1 and leading coefficients that are at most ``bend``.
+
+    Examples
+    --------
+    >>> bent(np.array([0.0, 0.0, 0.0]), np.array([0.0, 2.0, 0.0]), np.array([1.0, 1.0, -1.0])).round(12).tolist()
+    [-0.25, -0.0, -0.0]
+    """
+    inside = above(bend - below(np.abs(ends - begins))).clip(0.0)
+    under = above(above(inside * inside) / (4 * np.where(bend > 0, bend, 1.0)))
+    under = np.minimum(under, above(bend / 4))
+    return below(np.minimum(begins, ends) - np.where(inside > 0, under, 0.0))
+
+
+def held(grid: Floats, values: Floats, at: Floats) -> Balls:
+    """Balls around values that are linear between points of a grid, and go on outside."""
+    after = np.searchsorted(grid, at, side="right").clip(1, len(grid) - 1)
+    first, begin = grid[after - 1], Balls.exact(values[after - 1])
+    share = (Balls.exact(at) - first) / (Balls.exact(grid[after]) - first)
+    between: Balls = begin + share * (Balls.exact(values[after]) - begin)
+    return between
 
 
 def interpolated(grid: Floats, values: Floats, at: Floats) -> Floats:
@@ -328,7 +395,9 @@ def _least(problem: SequenceData, bounds: SumBounds, read: _Read, until: float) 
         if not math.isfinite(gain):
             return None
         total += times * Fraction(gain)
-    first = bounds.least(last, read.first, np.array(problem.chain.initial)) if read.first else math.nan
+    exact = problem.chain.exact_initial
+    belief = Balls.fractions(map(exact.fraction, range(problem.chain.k)))
+    first = bounds.least(last, read.first, belief) if read.first else math.nan
     return total + Fraction(first) if math.isfinite(first) else None
 
 
@@ -368,8 +437,6 @@ class _Read:
         arrays = [grid, *known]
         for each in [*proofs, *([] if first is None else [first])]:
             arrays += [each.prices, each.level, each.mean]
-        if any(float(np.abs(np.diff(table) / np.diff(grid)).max()) > STEEPEST for table in known):
-            return None
         return cls(grid, known, proofs, first, ("separable", *(a.tobytes() for a in arrays)))
 
 

@@ -205,7 +205,7 @@ class Program:
 
     def _posteriors(self, b: Floats) -> tuple[Ints, Floats]:
         """Pairs of a belief and a posterior that it may lead to: those of the grid, and the ends."""
-        low, high = self.bounds.ends(b)
+        low, high = self.bounds.box(b)
         at, j = np.nonzero((self.bounds.grid > low[:, None]) & (self.bounds.grid < high[:, None]))
         every = np.arange(len(b))
         return np.concatenate([at, every, every]), np.concatenate([self.bounds.grid[j], low, high])
@@ -269,7 +269,7 @@ class Program:
     def _bends(self, c: int, prices: Ints) -> Ints:
         """What quadratic functions between cuts are below their ends at most: for points of the grid, and for both ends; (3, cuts)."""
         r, b, *_ = self._places[c]
-        low, high = self.bounds.ends(b)
+        low, high = self.bounds.box(b)
         bends = self._new(3, len(r))
         for bend, still in zip(bends, (np.zeros(len(r)), low, high), strict=True):
             self._row([(bend, -1.0)], np.zeros(len(r)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.optimize import linprog
 import privopt as po
 from privopt import SequenceInformationPrivacy as Ask
 from privopt.arrays import Floats
+from privopt.core.balls import Balls
 from privopt.core.solver import Budget
 from privopt.problems.sequence_information_privacy.separable import (
     Prices,
@@ -20,6 +22,7 @@ from privopt.problems.sequence_information_privacy.separable import (
     SumBounds,
     bounds_of,
     interpolated,
+    line_below,
     refuse_separable,
 )
 from privopt.solvers.sequence.separable import Alike, Separable
@@ -79,7 +82,77 @@ def test_what_is_proved_is_below_the_best_release_everywhere(seed: int) -> None:
         found = best_release(bounds, moves, later, before)
         assert proved <= found - goal + 1e-9
         single = Prices(rng.normal(size=(n, 1)), prices.level, prices.mean)
-        assert bounds.least(later, single, before @ moves) <= found + 1e-9
+        assert bounds.least(later, single, Balls.exact(before @ moves)) <= found + 1e-9
+
+
+def line(xs: list[Fraction], ys: list[Fraction], at: Fraction) -> Fraction:
+    """Exactly, between points in increasing order."""
+    k = min(max(sum(x <= at for x in xs), 1), len(xs) - 1)
+    return ys[k - 1] + (at - xs[k - 1]) / (xs[k] - xs[k - 1]) * (ys[k] - ys[k - 1])
+
+
+def exactly(
+    bounds: SumBounds, later: Floats, aim: Floats, prices: Prices, before: list[Fraction]
+) -> Fraction:
+    """What a release and ``later`` cost at least above ``aim`` after one posterior, in rationals, with letters apart."""
+    low, up = map(Fraction, bounds.factors)
+    z, stay = list(map(Fraction, bounds.grid.tolist())), Fraction(bounds.stays.stay)
+    totals = [Fraction(s) for s in prices.level.tolist()]
+    for i, x in enumerate(bounds.stays.own.tolist()):
+        cuts = bounds.cuts(float(bounds.stays.fresh[x]))
+        lam = line(
+            [Fraction(r) for r in cuts.tolist()],
+            [Fraction(v) for v in interpolated(bounds.grid, prices.prices[i], cuts).tolist()],
+            before[i],
+        )
+        b = Fraction(float(bounds.stays.fresh[x])) + stay * before[i]
+        least, most = max(low * b, 1 - up * (1 - b)), min(up * b, 1 - low * (1 - b))
+        rows = [list(map(Fraction, table.tolist())) for table in (later[x], aim[i])]
+        for y, s in enumerate(prices.level.tolist()):
+            slope = Fraction(float(bounds.cost[x, y])) - Fraction(s) - lam
+            points = [least, most, *(point for point in z if least < point < most)]
+            totals[y] += (
+                min(slope * p + line(z, rows[0], p) for p in points) + lam * b - line(z, rows[1], before[i])
+            )
+    return min(totals)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_above_what_rationals_say(seed: int) -> None:
+    """Without any tolerance, also where an end of an interval is a point of the grid."""
+    rng = np.random.default_rng(seed)
+    n, z = 3, np.array([0.0, 0.125, 0.3, 0.5, 0.9, 1.0])
+    stay = (0.5, 0.25, -0.125, 0.75)[seed]
+    moves = np.full((n, n), (1 - stay) / n) + stay * np.eye(n)
+    known = Stays.of(moves)
+    assert known is not None
+    bounds = SumBounds(known, rng.random((n, 2)), (0.7, 2.0, 0.1, 5.0)[seed], z)
+    cuts = bounds.cuts(float(known.fresh[0]))
+    for size in (0.0, 1e-9, 1.0, 1e5):
+        later, aim = rng.normal(size=(2, n, len(z))) * size
+        prices = Prices(rng.normal(size=(n, len(z))) * size, rng.normal(size=2), rng.normal(size=2) * size)
+        proved = bounds.excess(later, aim, prices)
+        for _ in range(10):
+            one = Fraction(float(rng.choice(cuts)))
+            other = (1 - one) * Fraction(float(rng.random()))
+            assert proved <= exactly(bounds, later, aim, prices, [one, other, 1 - one - other])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lines_stay_below_and_pass_no_point(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    grid = np.unique(np.concatenate([[0.0, 1.0], rng.random(5)]))
+    at = np.unique(np.concatenate([rng.random(30), grid]))
+    values = np.stack([0.7 * at, 1 - 2.0 * (1 - at)])
+    begins, ends = line_below(values, grid)
+    for share in np.linspace(0, 1, 5):
+        assert (
+            begins + share * (ends - begins)
+            <= np.maximum(*(v[:-1] + share * (v[1:] - v[:-1]) for v in values)) + 1e-15
+        ).all()
+    inner = grid[1:-1]
+    low, high = np.minimum(begins, ends), np.maximum(begins, ends)
+    assert not ((inner > low[:, None]) & (inner < high[:, None])).any()
 
 
 def test_patterns_of_chains() -> None:
