@@ -20,9 +20,9 @@ is one exactly; so are kappa |r|^2 and alpha_k . r for one k. A quadratic form i
 coefficient, over pairs of vertices. With the prices of a single vertex all is linear in b, and vertices are enough. The better of
 these ways counts in each cell, the least cell for all.
 
-**Rounding.** s and sigma are whatever floats are found. All else is plus, minus, times and divided by of single numbers in a fixed
-order, the same on all machines, fewer than 100 roundings in a row of numbers whose sizes sum to at most E; e^+-epsilon are
-rounded outward. So 2^-44 E is taken off. Midpoints of at most 24 halvings are exact, and so is which edge is the longest.
+**Rounding.** s and sigma are whatever floats are found, and midpoints of at most 24 halvings are exact, as is which edge is the longest.
+Everything that follows from them is in balls, or rounded downward at every operation, with the chain as the exact rational value of
+its floats; sums over releases are exact.
 
 The dual is ``{"kind": "potential", "curvature": kappa, "pieces": [[...], ...], "first": [...], "last": cells, "steps": cells}``
 with cells ``{"splits": "10...", "prices": [[...], ...]}``: in preorder 1 where a simplex is halved, and prices at the vertices in the
@@ -36,12 +36,13 @@ import math
 import time
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from privopt.arrays import Floats, Ints
-from privopt.core.balls import Balls
+from privopt.core.balls import ETA, Balls, U, above, below
 from privopt.core.problem import Enclosure
 from privopt.problems.belief_release.bound import price_row
 from privopt.problems.sequence_information_privacy.data import SequenceData, refuse_words
@@ -58,8 +59,6 @@ LARGEST = 2.0**20
 CURVATURES = 2.0**-20, 2.0**10
 FLAT = 2.0**-30
 """Curvature of the potential that stands for 0, which it is below by at most that."""
-MARGIN = 2.0**-44
-"""Of the size of numbers, what is taken off for rounding."""
 WIDTH = 2**19
 """Numbers of a table that are computed at a time."""
 
@@ -101,17 +100,22 @@ class Potential:
 
 @dataclass(frozen=True, eq=False)
 class Charges:
-    """What proves the cost of each column at some beliefs: s (V, J), sigma and z (V, J, n), and the prices (V, n)."""
+    """What proves the cost of each column at some beliefs: the prices (V, n), s (V, J), sigma, and at most min(L z, U z) (V, J, n)."""
 
     prices: Floats
     level: Floats
     tangent: Floats
-    rest: Floats
+    least: Floats
     curvature: float
 
     def take(self, at: Any) -> Charges:
         """Those of some beliefs, in any shape."""
-        return Charges(self.prices[at], self.level[at], self.tangent[at], self.rest[at], self.curvature)
+        return Charges(self.prices[at], self.level[at], self.tangent[at], self.least[at], self.curvature)
+
+    @property
+    def square(self) -> Floats:
+        """At least |sigma|^2 / (4 kappa), shape (..., J)."""
+        return above(product_above(self.tangent, self.tangent) / (4 * self.curvature))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,8 +134,9 @@ class Releases:
     Examples
     --------
     >>> releases = Releases(np.array([[0.8, 0.2], [0.3, 0.7]]), 1 - np.eye(2), 1.0)
-    >>> found = releases.charges(Potential.nothing(2), np.array([[0.5, 0.5]]), np.array([[0.2, 0.2]]))
-    >>> round(float(releases.charged(found, np.array([[0.5, 0.5]])).min()), 4)  # the optimum of a single release
+    >>> even = np.array([[0.5, 0.5]])
+    >>> found = releases.charges(Potential.nothing(2), even, np.array([[0.2, 0.2]]))
+    >>> round(float(releases.charged(found, Balls.exact(even)).min()), 4)  # the optimum of a single release
     0.1839
     """
 
@@ -139,14 +144,18 @@ class Releases:
     cost: Floats
     epsilon: float
 
-    @property
+    @cached_property
     def factors(self) -> tuple[float, float]:
         """Floats not above e^-epsilon and not below e^epsilon."""
         return float((-Balls.exact(self.epsilon)).exp().lower), float(Balls.exact(self.epsilon).exp().upper)
 
-    def beliefs(self, posteriors: Floats) -> Floats:
+    def beliefs(self, posteriors: Floats) -> Balls:
         """What posteriors (..., n) say of the next letter."""
-        return summed(posteriors[..., :, None] * self.moves, -2)
+        moves = Balls(self.moves, self.moves * U + ETA * (self.moves > 0))
+        total = Balls.exact(posteriors[..., :1]) * moves[0]
+        for i in range(1, len(self.moves)):
+            total = total + Balls.exact(posteriors[..., i : i + 1]) * moves[i]
+        return total
 
     def charges(self, later: Potential, beliefs: Floats, prices: Floats) -> Charges:
         """The best s and sigma for each column at beliefs (V, n) with prices (V, n).
@@ -173,59 +182,75 @@ class Releases:
         share = np.where(rise > 0, (1.0 - m0) / np.where(rise > 0, rise, 1.0), 0.0).clip(0.0, 1.0)
         level = s0 + share * (s1 - s0)
         tangent = 2 * kappa * ((level - v) / (2 * kappa)).clip(least, most)
-        return Charges(prices, level[:, :, 0], tangent, v + tangent - level, kappa)
+        columns = below(self.cost.T[:, None, :] + later.pieces[None]).reshape(-1, n)
+        z = below(below(columns[None] - prices[:, None, :]) + below(tangent - level))
+        return Charges(prices, level[:, :, 0], tangent, below(np.minimum(low * z, up * z)), kappa)
 
-    def crossed(self, charges: Charges, beliefs: Floats) -> Floats:
-        """The sum lam . b + s + sum of b min(L z, U z) at other beliefs of the same shape (..., n); shape (..., J)."""
-        low, up = self.factors
-        own = summed(charges.prices * beliefs, -1)[..., None] + charges.level
-        rest = np.minimum(low * charges.rest, up * charges.rest)
-        crossed: Floats = own + summed(rest * beliefs[..., None, :], -1)
+    def crossed(self, charges: Charges, beliefs: Balls) -> Floats:
+        """At most the sum lam . b + s + sum of b min(L z, U z) at other beliefs of the same shape (..., n); shape (..., J)."""
+        low, high = beliefs.lower.clip(0.0), beliefs.upper
+        own = (beliefs * charges.prices).lower
+        crossed = charges.level
+        for x in range(len(self.moves)):
+            at, z = np.s_[..., x : x + 1], charges.least[..., x]
+            crossed = below(crossed + own[at])
+            crossed = below(crossed + below(np.minimum(low[at] * z, high[at] * z)))
         return crossed
 
-    def charged(self, charges: Charges, beliefs: Floats) -> Floats:
+    def charged(self, charges: Charges, beliefs: Balls) -> Floats:
         """What the columns cost at least at beliefs, shape (..., J); the bound is the least of them."""
-        square = summed(charges.tangent * charges.tangent, -1) / (4 * charges.curvature)
-        charged: Floats = self.crossed(charges, beliefs) - square
-        return charged
-
-    def room(self, later: Potential, aim: Potential, prices: Floats) -> float:
-        """What rounding can amount to in the bound of a cell."""
-        _, up = self.factors
-        size = float(np.abs(self.cost).max() + np.abs(prices).max() + np.abs(later.pieces).max())
-        size += float(np.abs(aim.pieces).max()) + aim.curvature + 2 * later.curvature * (1 + up)
-        return MARGIN * (1 + up) * (1 + len(self.moves)) * size
+        return below(self.crossed(charges, beliefs) - charges.square)
 
     def excess(self, later: Potential, aim: Potential, posteriors: Floats, prices: Floats) -> Floats:
         """How much step(later) is at least above ``aim`` in cells (C, n, n) with prices (C, n, n), shape (C,)."""
         cells, n = posteriors.shape[:2]
         beliefs = self.beliefs(posteriors)
-        found = self.charges(later, beliefs.reshape(-1, n), prices.reshape(-1, n)).take(
+        found = self.charges(later, beliefs.mid.reshape(-1, n), prices.reshape(-1, n)).take(
             np.arange(cells * n).reshape(cells, n)
         )
-        middle = summed(posteriors, 1) / n
-        piece = aim.pieces[summed(middle[:, None, :] * aim.pieces, -1).argmin(axis=1)]
-        linear = summed(posteriors * piece[:, None, :], -1)
+        goals = goals_of(aim, posteriors)
         own = np.full((cells, n), np.inf)
         mixed, single = np.full(cells, np.inf), np.full((cells, n), np.inf)
         for i in range(n):
-            one, square = found.take(np.s_[:, i]), aim.curvature * summed(posteriors[:, i] ** 2, -1)
-            own[:, i] = self.charged(one, beliefs[:, i]).min(axis=1) - square - linear[:, i]
+            own[:, i] = below(
+                self.charged(found.take(np.s_[:, i]), beliefs[:, i]).min(axis=1) - goals[:, i, i]
+            )
         for i in range(n):
             for j in range(i):
                 one, other = found.take(np.s_[:, i]), found.take(np.s_[:, j])
                 at_j, at_i = self.crossed(one, beliefs[:, j]), self.crossed(other, beliefs[:, i])
-                both = summed(one.tangent * other.tangent, -1) / (4 * one.curvature)
-                target = aim.curvature * summed(posteriors[:, i] * posteriors[:, j], -1)
-                target += 0.5 * (linear[:, i] + linear[:, j])
-                mixed = np.minimum(mixed, (0.5 * (at_j + at_i) - both).min(axis=1) - target)
-                for k, to, crossed in ((i, j, at_j), (j, i, at_i)):
-                    own_square = summed(found.tangent[:, k] ** 2, -1) / (4 * one.curvature)
-                    goal = aim.curvature * summed(posteriors[:, to] ** 2, -1) + linear[:, to]
-                    single[:, k] = np.minimum(single[:, k], (crossed - own_square).min(axis=1) - goal)
+                both = above(product_above(one.tangent, other.tangent) / (4 * one.curvature))
+                found_both = below(0.5 * below(at_j + at_i) - both).min(axis=1)
+                mixed = np.minimum(mixed, below(found_both - goals[:, i, j]))
+                for k, to, of, crossed in ((i, j, one, at_j), (j, i, other, at_i)):
+                    here = below(below(crossed - of.square).min(axis=1) - goals[:, to, to])
+                    single[:, k] = np.minimum(single[:, k], here)
         ways = np.column_stack([np.minimum(mixed, own.min(axis=1)), np.minimum(single, own)])
         best: Floats = ways.max(axis=1)
         return best
+
+
+def goals_of(aim: Potential, posteriors: Floats) -> Floats:
+    """At least the coefficients of a quadratic form above a potential in cells (C, n, n), shape (C, n, n)."""
+    middle = summed(posteriors, 1) / posteriors.shape[1]
+    piece = aim.pieces[product_above(middle[:, None], aim.pieces).argmin(axis=1)]
+    linear = product_above(posteriors, piece[:, None, :])
+    square = above(aim.curvature * product_above(posteriors[:, :, None], posteriors[:, None]))
+    return above(square + 0.5 * above(linear[:, :, None] + linear[:, None]))
+
+
+def product_above(one: Floats, other: Floats) -> Floats:
+    """At least the sums of products along the last axis.
+
+    Examples
+    --------
+    >>> bool(product_above(np.full(3, 0.1), np.ones(3)) >= 0.1 + 0.1 + 0.1)
+    True
+    """
+    total = above(one[..., 0] * other[..., 0])
+    for x in range(1, one.shape[-1]):
+        total = above(total + above(one[..., x] * other[..., x]))
+    return total
 
 
 def summed(values: Floats, axis: int) -> Floats:
@@ -300,7 +325,7 @@ def least_excess(
             return None
         some = cells.corners[begin : begin + width]
         least = min(least, float(releases.excess(later, aim, cells.vertices[some], prices[some]).min()))
-    return least - releases.room(later, aim, prices)
+    return least
 
 
 def releases_of(problem: SequenceData) -> Releases:
@@ -359,9 +384,9 @@ def _least(
     final = least_excess(releases, nothing, potential, *last, until)
     if final is None:
         return None
-    belief = np.array([problem.chain.initial])
-    begin = float(releases.charged(releases.charges(potential, belief, first), belief).min())
-    begin -= releases.room(potential, potential, first)
+    exact = problem.chain.exact_initial
+    belief = Balls.fractions(map(exact.fraction, range(problem.chain.k))).reshape(1, -1)
+    begin = float(releases.charged(releases.charges(potential, belief.mid, first), belief).min())
     if not (math.isfinite(begin) and math.isfinite(final)):
         return None
     return Fraction(begin) + Fraction(final) + (problem.span - 2) * Fraction(gain)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privopt.arrays import Floats, Ints
+from privopt.core.balls import Balls
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Mechanism
@@ -167,7 +168,7 @@ class Search:
 
     def _step(self, later: Potential, posteriors: Floats, rounds: int) -> Step:
         releases, n = self.releases, self.letters
-        beliefs = releases.beliefs(posteriors)
+        beliefs = releases.beliefs(posteriors).mid
         low, up = releases.factors
         far = np.minimum(1 - low, (up - 1) * beliefs / np.maximum(1 - beliefs, 1e-12)).clip(1e-9, 1.0)
         points = beliefs[:, None, :] + far[:, :, None] * (np.eye(n) - beliefs[:, None, :])
@@ -177,7 +178,7 @@ class Search:
             value, prices, basis = solve_many(points, values, beliefs, basis)
             prices = prices.clip(-steep, steep)  # those of letters that are impossible mean nothing
             found = releases.charges(later, beliefs, prices)
-            charged = releases.charged(found, beliefs)
+            charged = releases.charged(found, Balls.exact(beliefs))
             least, rounds = charged.min(axis=1), rounds - 1
             if rounds == 0 or (value - least).max() <= 1e-3 * np.abs(value).max():
                 break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.optimize import linprog
 import privopt as po
 from privopt import SequenceInformationPrivacy as Ask
 from privopt.arrays import Floats
+from privopt.core.balls import Balls
 from privopt.problems.sequence_information_privacy.potential import Cells, Potential, Releases
 
 STAYS = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
@@ -59,6 +61,39 @@ def test_what_a_cell_proves_is_below_the_best_release_everywhere_in_it(seed: int
             assert least <= found + 1e-9
 
 
+def rationals(values: Floats) -> Any:
+    """The floats themselves, as an array of objects."""
+    return np.array([Fraction(v) for v in np.ravel(values).tolist()], dtype=object).reshape(np.shape(values))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_above_what_rationals_say(seed: int) -> None:
+    """Without any tolerance: the inequality of a cell in rationals, with the prices of each vertex and those in between."""
+    rng = np.random.default_rng(seed)
+    n, size = 3, (1.0, 1e-6, 1e4, 1.0)[seed]
+    moves, cost = np.array([[0.5, 0.25, 0.25], [0.0, 0.5, 0.5], [0.125, 0.0, 0.875]]), rng.random((n, 2))
+    later, aim = (Potential(rng.normal(size=(2, n)) * size, kappa) for kappa in (0.5, 0.25))
+    releases, cell = Releases(moves, cost, (1.0, 0.2, 3.0, 1.5)[seed]), rng.dirichlet(np.ones(n), n).round(2)
+    prices = rng.normal(size=(n, n)) * size
+    proved = float(releases.excess(later, aim, cell[None], prices[None])[0])
+    found = releases.charges(later, releases.beliefs(cell).mid, prices)
+    low, up = map(Fraction, releases.factors)
+    columns = rationals(cost.T)[:, None] + rationals(later.pieces)[None]
+    known = [rationals(each) for each in (prices, found.level, found.tangent)]
+    for weights in (*np.eye(n, dtype=int), *rng.integers(0, 9, (8, n)) + 1):
+        share = np.array([Fraction(int(w), int(sum(weights))) for w in weights], dtype=object)
+        before = share @ rationals(cell)
+        belief = before @ rationals(moves)
+        least = [before @ row + Fraction(aim.curvature) * (before @ before) for row in rationals(aim.pieces)]
+        said = []
+        for way in (share, *(rationals(row) for row in np.eye(n))):
+            lam, s, sigma = (np.tensordot(way, each, 1) for each in known)
+            z = columns.reshape(-1, n) - lam + sigma - s[:, None]
+            rest = np.minimum(low * z, up * z) @ belief - (sigma * sigma).sum(axis=1) / 2
+            said.append(min(lam @ belief + s + rest))
+        assert proved <= max(said) - min(least)
+
+
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
 def test_the_best_prices_of_one_belief_prove_its_optimum(epsilon: float) -> None:
     """One release and nothing after it: the optimum of a belief release, whose prices are known."""
@@ -70,7 +105,7 @@ def test_the_best_prices_of_one_belief_prove_its_optimum(epsilon: float) -> None
 
     assert isinstance(optimum.dual, dict)
     found = releases.charges(nothing, belief[None], np.array([optimum.dual["lam"]]))
-    proved = float(releases.charged(found, belief[None]).min())
+    proved = float(releases.charged(found, Balls.exact(belief[None])).min())
     assert proved == pytest.approx(-optimum.objective, abs=1e-7)
     assert proved <= -optimum.objective + 1e-9
 

@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 
 import privopt as po
 from privopt import SequenceInformationPrivacy as Ask
+from privopt.core.balls import Balls
 from privopt.core.solver import Budget
 from privopt.core.trace import Reached
 from privopt.problems.sequence_information_privacy.potential import Potential, Releases
@@ -92,7 +93,7 @@ def test_prices_where_a_letter_is_impossible_prove_the_best_release() -> None:
     assert optimum is not None
     assert np.abs(step.prices).max() < 10
     charges = search.releases.charges(nothing, np.array([[0.8, 0.2, 0.0]]), step.prices)
-    proved = float(search.releases.charged(charges, np.array([[0.8, 0.2, 0.0]])).min())
+    proved = float(search.releases.charged(charges, Balls.exact([[0.8, 0.2, 0.0]])).min())
     assert proved == pytest.approx(-optimum, abs=1e-3)
     assert proved <= -optimum + 1e-9
 
