@@ -248,8 +248,8 @@ class Search(Generic[M]):
                 self._try(c, self._part(c, feasible, soonest) if soonest == math.inf else CHEAP * left)
 
     def _half(self, left: float, soonest: float) -> float:
-        """What a feasible solver may use: half, or all of it while there is no answer and no proof is expected."""
-        return left if not self._answered and soonest > left else left / 2
+        """What a feasible solver may use: half; all of it where no proof is in sight, or none is expected and there is no answer."""
+        return left if soonest > (NEARLY if self._answered else 1.0) * left else left / 2
 
     def _part(self, c: Candidate, feasible: Sequence[Candidate], soonest: float) -> float:
         """What one gets of that, where others have not run either: an equal part, and what it is expected to take."""

@@ -293,7 +293,11 @@ def _table(line: Reduced, order: Ints, values: Pair, one: Step) -> Floats:
 
 
 def _discounted(gains: Floats, decay: float) -> Floats:
-    """x_i = decay (gains_i + x_(i-1))."""
-    from scipy.signal import lfilter
-
-    return np.asarray(lfilter([decay], [1.0, -decay], gains))
+    """x_i = decay (gains_i + x_(i-1)): each round adds what lies as far back again, until nothing of it is left."""
+    sums, back, share = decay * gains, 1, decay
+    while back < len(gains) and share > 0:
+        added = np.zeros_like(sums)
+        added[back:] = share * sums[:-back]
+        sums += added
+        back, share = 2 * back, share * share
+    return sums

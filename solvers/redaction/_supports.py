@@ -42,6 +42,18 @@ class Events:
         return np.asarray(self.logs.max(axis=0, initial=0.0))
 
 
+@dataclass(frozen=True, eq=False)
+class Visit:
+    """A record that may release something: the way to it from the one before, and what of it may be released."""
+
+    record: int
+    between: Floats
+    released: NDArray[np.intp]
+    partial: NDArray[np.intp]
+    varying: NDArray[np.int64]
+    whole: bool
+
+
 @dataclass
 class Sights:
     """What each private record can see of the others, walked as far as needed."""
@@ -85,38 +97,62 @@ class Sights:
         support[~self.visible(support)] = WHOLE
         return support
 
-    def events(
-        self, support: Support, redaction: Floats, cells: dict[tuple[int, int], int], p: int, side: int
-    ) -> Events:
-        """First releases on one side; ``cells`` numbers the cells that vary."""
-        values, k = self.values[p], support.shape[1]
-        table, slopes = np.eye(k)[values], np.zeros((len(cells), len(values), k))
-        columns, tangents = list[Floats](), list[Floats]()
+    def walk(
+        self, support: Support, cells: dict[tuple[int, int], int], p: int, side: int
+    ) -> tuple[Visit, ...]:
+        """The records on one side that may release something, up to the first that does so for sure.
+
+        ``cells`` numbers the cells that vary.
+        """
+        visits = list[Visit]()
+        between = np.eye(support.shape[1])
         for distance, t in enumerate(self.records(p, side), start=1):
-            step = self.step(p, side, distance)
-            table, slopes = table @ step, slopes @ step
-            for v in np.flatnonzero(support[t] != HIDDEN):
-                columns.append(table[:, v])
-                tangents.append(slopes[:, :, v])
-            if (support[t] == WHOLE).all():
-                return _events(columns, tangents)
-            if (support[t] == HIDDEN).all():
+            between = between @ self.step(p, side, distance)
+            released = np.flatnonzero(support[t] != HIDDEN)
+            if not len(released):
                 continue
-            nearer, table, slopes = table, table * redaction[t], slopes * redaction[t]
-            for v in np.flatnonzero(support[t] == PARTIAL):
-                slopes[cells[t, int(v)], :, v] = nearer[:, v]
-            scale = table.max()
-            table, slopes = table / scale, slopes / scale
-        columns.append(table.sum(axis=1))
-        tangents.append(slopes.sum(axis=2))
+            partial = np.flatnonzero(support[t] == PARTIAL)
+            varying = np.array([cells[t, v] for v in partial.tolist()], dtype=np.int64)
+            whole = bool((support[t] == WHOLE).all())
+            visits.append(Visit(t, between, released, partial, varying, whole))
+            if whole:
+                break
+            between = np.eye(support.shape[1])
+        return tuple(visits)
+
+    def events(self, walk: tuple[Visit, ...], redaction: Floats, variables: int, p: int) -> Events:
+        """First releases on one side, with derivatives by so many variables; with 0 of them none."""
+        values, k = self.values[p], redaction.shape[1]
+        table, slopes = np.eye(k)[values], np.zeros((variables, len(values), k))
+        columns, tangents = list[Floats](), list[Floats]()
+        for visit in walk:
+            table = table @ visit.between
+            columns.append(table[:, visit.released].T)
+            if variables:
+                slopes = slopes @ visit.between
+                tangents.append(slopes[:, :, visit.released].transpose(2, 0, 1))
+            if visit.whole:
+                return _events(columns, tangents)
+            hidden = redaction[visit.record]
+            nearer, table = table, table * hidden
+            scale = 1.0 / table.max()
+            table *= scale
+            if variables:
+                slopes = slopes * hidden
+                slopes[visit.varying, :, visit.partial] = nearer[:, visit.partial].T
+                slopes *= scale
+        columns.append(table.sum(axis=1)[None])
+        if variables:
+            tangents.append(slopes.sum(axis=2)[None])
         return _events(columns, tangents)
 
 
 def _events(columns: list[Floats], tangents: list[Floats]) -> Events:
     """Log-ratios of all ordered pairs; outputs that no value allows are left out."""
-    table, slopes = np.array(columns), np.array(tangents)
+    table = np.concatenate(columns)
     kept = table.max(axis=1) > 0
-    table, slopes = table[kept], slopes[kept]
+    slopes = np.concatenate(tangents)[kept] if tangents else np.zeros((int(kept.sum()), 0, table.shape[1]))
+    table = table[kept]
     off = ~np.eye(table.shape[1], dtype=bool)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs, rates = np.log(table), slopes / table[:, None, :]
@@ -136,6 +172,10 @@ class Local:
         self.where = np.nonzero(support == PARTIAL)
         self.cells = {(int(t), int(v)): i for i, (t, v) in enumerate(zip(*self.where, strict=True))}
         self.size, self.price = len(self.cells), weights[self.where]
+        self.walks = {
+            p: (sights.walk(support, self.cells, p, 0), sights.walk(support, self.cells, p, 1))
+            for p in sights.private
+        }
 
     def table(self, values: Floats) -> Floats:
         """Redaction probabilities of all records."""
@@ -143,13 +183,13 @@ class Local:
         table[self.where] = values
         return table
 
-    def sides(self, values: Floats) -> list[tuple[Events, Events]]:
-        """First releases to the left and right of each private record."""
-        table = self.table(values)
+    def sides(self, values: Floats, derivatives: bool = False) -> list[tuple[Events, Events]]:
+        """First releases to the left and right of each private record, perhaps with derivatives by the variables."""
+        table, variables = self.table(values), self.size if derivatives else 0
         events = self.sights.events
         return [
-            (events(self.support, table, self.cells, p, 0), events(self.support, table, self.cells, p, 1))
-            for p in self.sights.private
+            (events(one, table, variables, p), events(other, table, variables, p))
+            for p, (one, other) in self.walks.items()
         ]
 
     def excess(self, values: Floats) -> float:
@@ -214,7 +254,7 @@ class Local:
     def _slopes(self, z: Floats) -> Floats:
         """Derivatives of the slacks, (slacks, variables)."""
         slopes, at = list[Floats](), self.size
-        for both in self.sides(np.clip(z[: self.size], LEAST, 1.0)):
+        for both in self.sides(np.clip(z[: self.size], LEAST, 1.0), derivatives=True):
             pairs = np.arange(both[0].logs.shape[1])
             for events, sign in zip(both, (1.0, -1.0), strict=True):
                 rows = np.zeros((len(events.logs), len(pairs), len(z)))

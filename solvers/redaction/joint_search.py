@@ -85,9 +85,13 @@ _SHARES = (0.5, 0.25, 0.75, 0.0, 1.0)
 def starts(
     problem: Redaction, zone: Zone, budget: Budget, rng: np.random.Generator
 ) -> Iterator[tuple[Support, Floats]]:
-    """Supports with redaction tables to start from, at most a few dozen; each is private near its table of ones."""
-    for solver in (Windows(), Relaxation()):
-        mechanism = solver.run(problem, budget).mechanism
+    """Supports with redaction tables to start from, at most a few dozen; each is private near its table of ones.
+
+    The incumbent is the first of them.
+    """
+    for mechanism in itertools.chain(
+        [budget.incumbent], (solver.run(problem, budget).mechanism for solver in (Windows(), Relaxation()))
+    ):
         if isinstance(mechanism, RedactionMechanism):
             table = np.array(mechanism.probabilities)
             table[list(problem.private)] = 1.0
