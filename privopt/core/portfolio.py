@@ -245,7 +245,8 @@ class Search(Generic[M]):
                 if self._longer(c, part):
                     self._try(c, min(SLICE * self._expected(c), part))
             elif soonest > left and c.polls and not again and predicted(c) <= HOPE * left:
-                self._try(c, self._part(c, feasible, soonest) if soonest == math.inf else CHEAP * left)
+                waiting = sum(o.name not in self.tried for o in feasible)
+                self._try(c, left / (waiting + (soonest < math.inf)))
 
     def _half(self, left: float, soonest: float) -> float:
         """What a feasible solver may use: half; all of it where no proof is in sight, or none is expected and there is no answer."""
