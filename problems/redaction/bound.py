@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
+from privopt.problems.redaction.sequential_tables import Chances, SequentialTable, sequential_table
 from privopt.problems.redaction.tables import LowerTable, lower_table
 from privopt.problems.redaction.track import BITS, Clock, Far, Track, U, Walker, near
 
@@ -138,22 +139,22 @@ class _Reach:
 
 
 @dataclass(frozen=True, eq=False)
-class _Arm:
+class Arm:
     """One branch of one side: label 0 is released early. ``table`` is missing while none is needed."""
 
     track: Track
     far: Far
     reach: _Reach
-    table: LowerTable | None = None
+    table: LowerTable | SequentialTable | None = None
 
     def cost(self, first: int, budgets: Budgets) -> Floats:
         """At most the side's cost by the budget in the direction that this branch controls."""
         assert self.table is not None
         states = start(self.far, first, budgets)
-        return (float(self.far.spent[first - 1]) + self.table.row(self.track, first).at(states)) * (1 - 2 * U)
+        return (float(self.far.spent[first - 1]) + self.table.at(self.track, first, states)) * (1 - 2 * U)
 
 
-Arms = tuple[tuple[_Arm, _Arm], tuple[_Arm, _Arm]]
+Arms = tuple[tuple[Arm, Arm], tuple[Arm, Arm]]
 
 
 class Setting:
@@ -167,10 +168,20 @@ class Setting:
         At least 0.
     clock
         Seconds left; TimeoutError when there are none before it is done.
+    chances
+        At most those of both labels of the private record, where what lies beyond a first release is released: the
+        sequential form.
     """
 
-    def __init__(self, left: Track, right: Track, epsilon: float, clock: Clock = lambda: math.inf) -> None:
-        self.tracks, self.epsilon = (left, right), epsilon
+    def __init__(
+        self,
+        left: Track,
+        right: Track,
+        epsilon: float,
+        clock: Clock = lambda: math.inf,
+        chances: Chances | None = None,
+    ) -> None:
+        self.tracks, self.epsilon, self.chances = (left, right), epsilon, chances
         self.trivial: float | None = None
         self.silent = epsilon == 0  # no release of a record that depends on the private one is allowed at all
         if epsilon == math.inf:
@@ -198,7 +209,7 @@ class Setting:
                 break
             count *= 2
         arms = [
-            tuple(_Arm(t, f, _Reach.of(f.back)) for t, f in ((track, far), (track.flipped(), far.flipped())))
+            tuple(Arm(t, f, _Reach.of(f.back)) for t, f in ((track, far), (track.flipped(), far.flipped())))
             for track, far in zip(self.tracks, (left, right), strict=True)
         ]
         self.arms: Arms = (arms[0][0], arms[0][1]), (arms[1][0], arms[1][1])
@@ -234,7 +245,7 @@ class Setting:
         """
         if self.trivial is not None:
             return self.trivial
-        arms = self._tabulated(int(dual["nodes"]), int(dual["rows"]), clock)
+        arms = self.tabulated(dual, clock)
         best = self.cap
         for side in (0, 1):
             other = self.tracks[1 - side].total
@@ -246,34 +257,43 @@ class Setting:
                 best = min(best, part)
         return max(0.0, best * (1 - 8 * U))
 
-    def _tabulated(self, nodes: int, rows: int, clock: Clock) -> Arms:
+    def _table(self, arm: Arm, branch: int, dual: Dual, clock: Clock) -> LowerTable | SequentialTable:
+        nodes, rows = int(dual["nodes"]), int(dual["rows"])
+        if self.chances is None:
+            return lower_table(arm.track, nodes, self.cap, rows, clock)
+        one, two = self.chances
+        start = (two, one) if branch else (one, two)
+        return sequential_table(arm.track, start, (nodes, int(dual["rays"]), rows), clock)
+
+    def tabulated(self, dual: Dual, clock: Clock) -> Arms:
         """The arms with tables; sides whose steps and weights repeat alike share those of the longer one."""
         long, short = sorted((0, 1), key=lambda side: -self.tracks[side].length)
-        arms: dict[int, list[_Arm]] = {}
+        arms: dict[int, list[Arm]] = {}
         for side in (long, short):
             arms[side] = []
             for branch, arm in enumerate(self.arms[side]):
                 longer = arms[long][branch].table if side == short else None
                 if longer is None or not (longer.by_rest and _alike(arm.track, self.tracks[long], branch)):
-                    longer = lower_table(arm.track, nodes, self.cap, rows, clock)
-                arms[side].append(_Arm(arm.track, arm.far, arm.reach, longer))
+                    longer = self._table(arm, branch, dual, clock)
+                arms[side].append(Arm(arm.track, arm.far, arm.reach, longer))
         return (arms[0][0], arms[0][1]), (arms[1][0], arms[1][1])
 
-    def _alone(self, arm: _Arm) -> float:
+    def _alone(self, arm: Arm) -> float:
         """The other side is redacted for good."""
         first = int(arm.reach.first(self.whole.budget)[0])
         if first > arm.far.count:
             return float(arm.far.spent[-1])  # nothing is released among the distances known
         return float(arm.cost(first, self.whole.budget)[0])
 
-    def _reachable(self, arm: _Arm, limit: float) -> list[int]:
+    def reachable(self, arm: Arm, limit: float) -> list[int]:
+        """Distances at which an arm may release first at less than a cost."""
         first = int(arm.reach.first(self.whole.budget)[0])
         near_enough = np.flatnonzero(arm.far.spent[:-1] < limit) + 1
         return [d for d in near_enough.tolist() if d >= first]
 
-    def _different(self, left: _Arm, right: _Arm, limit: float, clock: Clock) -> float:
+    def _different(self, left: Arm, right: Arm, limit: float, clock: Clock) -> float:
         """Each side is left what the other's first release does not spend; in blocks, to bound the memory."""
-        lefts, rights = self._reachable(left, limit), self._reachable(right, limit)
+        lefts, rights = self.reachable(left, limit), self.reachable(right, limit)
         if not (lefts and rights):
             return limit
         after_left = self.whole.without(left.far.back[np.array(lefts) - 1])
@@ -287,10 +307,10 @@ class Setting:
             limit = min(limit, float((first + _stack((right.cost(d, part) for d in rights), clock).T).min()))
         return limit
 
-    def _same(self, left: _Arm, right: _Arm, limit: float, tolerance: float, clock: Clock) -> Iterator[float]:
+    def _same(self, left: Arm, right: Arm, limit: float, tolerance: float, clock: Clock) -> Iterator[float]:
         """A share of the other direction's budget is split; the pairs that just fit the direction spent suffice."""
         reference, previous = limit, -1
-        for dl in self._reachable(left, limit):
+        for dl in self.reachable(left, limit):
             rest = self.whole.without(left.far.back[dl - 1 : dl])
             if rest.gone[0] < 0:
                 continue
@@ -304,7 +324,7 @@ class Setting:
 
     def _shared(
         self,
-        arms: tuple[_Arm, _Arm],
+        arms: tuple[Arm, Arm],
         firsts: tuple[int, int],
         reference: float,
         tolerance: float,

@@ -1,6 +1,7 @@
 """What proves an upper bound on the utility of a redaction: sizes of value tables or of a search, or multipliers.
 
-Value tables serve a binary chain with one private record, see :mod:`privopt.problems.redaction.bound`. Branch and bound serves few
+Value tables serve a binary chain with one private record, see :mod:`privopt.problems.redaction.bound`, and in the sequential form
+:mod:`privopt.problems.redaction.sequential_tables`. Branch and bound serves few
 records around the private ones, any states and the sequential form, see :mod:`privopt.problems.redaction.boxes`. Influences serve any
 local problem, and are looser, see :mod:`privopt.problems.redaction.shown`. Multipliers serve any small problem: they bound
 what mechanisms reach that see the whole sequence before they hide anything.
@@ -28,7 +29,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -45,9 +46,12 @@ from privopt.problems.redaction.over_set import check_member
 from privopt.problems.redaction.parts import KIND, check_parts
 from privopt.problems.redaction.shown import KIND as INFLUENCE
 from privopt.problems.redaction.shown import influence_bound
-from privopt.problems.redaction.track import tracks
+from privopt.problems.redaction.track import U, tracks
+from privopt.problems.redaction.utility import distributions_between
 
 LIMITS = {"nodes": (2, 1 << 16), "rows": (1, 1 << 16), "share": (0.0, 1.0)}
+RAYS = {"rays": (2, 1 << 10)}
+"""Of the tables of a sequential form besides."""
 WORK = 1 << 26
 """Most nodes times rows: a dual may not ask for more than minutes."""
 
@@ -60,7 +64,12 @@ MAX_CELLS = MAX_MULTIPLIERS = 1 << 15
 
 def setting(data: RedactionData, clock: Callable[[], float]) -> Setting:
     """The sides of the only private record of a binary chain, and the budget."""
-    return Setting(*tracks(data, data.private[0], clock), data.epsilon, clock)
+    (p,) = data.private
+    sides = tracks(data, p, clock)
+    if data.form == "local":
+        return Setting(*sides, data.epsilon, clock)
+    one, two = (distributions_between(data.chain, p, p + 1)[0] * (1 - 4 * U)).tolist()
+    return Setting(*sides, data.epsilon, clock, (one, two))
 
 
 def utility_bound(data: RedactionData, cost: float, known: Setting | None = None) -> Enclosure:
@@ -108,12 +117,16 @@ def check_dual(data: RedactionData, dual: object, seconds: float = math.inf) -> 
         return 1.0, 1.0
     if not dual:
         return utility_bound(data, 0.0)
-    if data.chain.k != 2 or len(data.private) != 1 or set(dual) != set(LIMITS) or data.form != "local":
+    sequential = data.form == "sequential"
+    limits = LIMITS | RAYS if sequential else LIMITS
+    if data.chain.k != 2 or len(data.private) != 1 or set(dual) != set(limits):
+        return None
+    if sequential and data.utility_chain is not data.chain:
         return None
     entries: dict[str, float] = {k: v for k, v in dual.items() if type(v) in (int, float)}
-    if any(name not in entries or not low <= entries[name] <= high for name, (low, high) in LIMITS.items()):
+    if any(name not in entries or not low <= entries[name] <= high for name, (low, high) in limits.items()):
         return None
-    if entries["nodes"] * min(entries["rows"], data.length) > WORK:
+    if work(entries, data.length) > WORK:
         return None
     stop = time.monotonic() + seconds
 
@@ -125,6 +138,12 @@ def check_dual(data: RedactionData, dual: object, seconds: float = math.inf) -> 
         return utility_bound(data, known.bound(entries, clock), known)
     except TimeoutError:
         return None
+
+
+def work(sizes: Mapping[str, float], length: int) -> float:
+    """About how many costs tables of some sizes compare."""
+    cells = sizes["nodes"] ** 2 / 2 if "rays" in sizes else 1
+    return sizes.get("rays", sizes["nodes"]) * cells * min(sizes["rows"], length)
 
 
 def _check_multipliers(data: RedactionData, dual: dict[object, object], seconds: float) -> Enclosure | None:

@@ -86,6 +86,10 @@ class LowerTable:
     rows: list[Row]
     by_rest: bool
 
+    def at(self, track: Track, distance: int, states: Floats) -> Floats:
+        """At most the cost to go from some states at a distance."""
+        return self.row(track, distance).at(states)
+
     def row(self, track: Track, distance: int) -> Row:
         """A valid row: a longer rest costs more, so a shorter one's row serves."""
         if not self.by_rest:
@@ -132,8 +136,8 @@ def _spaced(size: int) -> Floats:
     return nodes
 
 
-def _nodes(size: int, jumps: Floats) -> Floats:
-    """Logistic spacing, giving way to jumps."""
+def grid(size: int, jumps: Floats) -> Floats:
+    """Nodes in logistic spacing, giving way to jumps."""
     base = _spaced(size)
     walls = np.concatenate(([-1.0], jumps, [2.0]))
     after = np.searchsorted(walls, base)
@@ -142,7 +146,7 @@ def _nodes(size: int, jumps: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Lines:
+class Lines:
     """A line on every cell: its value at the cell's left end, and its slope."""
 
     base: Floats
@@ -154,13 +158,13 @@ def _row(track: Track, distance: int, following: Row | None, size: int, cap: flo
     w0, w1 = (float(weight) for weight in track.weights[i])
     if following is None:
         jumps = np.empty(0)
-        nodes = _nodes(size, jumps)
-        lines = _Lines(np.zeros(len(nodes) - 1), np.zeros(len(nodes) - 1))
+        nodes = grid(size, jumps)
+        lines = Lines(np.zeros(len(nodes) - 1), np.zeros(len(nodes) - 1))
     else:
-        step = _Step(float(track.cross[j]), float(track.back[j]), float(track.determinants[j]))
-        jumps = _pulled_jumps(step, following.jumps)
-        nodes = _nodes(size, jumps)
-        lines = _lines(nodes, following, step)
+        step = StepMap(float(track.cross[j]), float(track.back[j]), float(track.determinants[j]))
+        jumps = pulled_jumps(step, following.jumps)
+        nodes = grid(size, jumps)
+        lines = lines_below(nodes, following, step)
     rise = lines.gamma * np.diff(nodes)
     least, depth = _least(nodes, lines, w0)
     inner = least[:-1]
@@ -173,7 +177,7 @@ def _row(track: Track, distance: int, following: Row | None, size: int, cap: flo
 
 
 @dataclass(frozen=True)
-class _Step:
+class StepMap:
     """The map T of one step and its inverse."""
 
     a: float
@@ -203,13 +207,14 @@ class _Step:
         )
 
 
-def _pulled_jumps(step: _Step, jumps: Floats) -> Floats:
+def pulled_jumps(step: StepMap, jumps: Floats) -> Floats:
+    """The states that the step takes to 0 and to jumps, well apart."""
     pulled = np.sort(step.inverse(np.concatenate(([0.0], jumps))))
     pulled = pulled[(pulled > 1e-8) & (pulled < 1 - 1e-5)]  # 0 and 1 stay nodes
     return pulled[np.diff(pulled, prepend=-1.0) > _APART][:_JUMPS]
 
 
-def _lines(nodes: Floats, following: Row, step: _Step) -> _Lines:
+def lines_below(nodes: Floats, following: Row, step: StepMap) -> Lines:
     """On every cell a line below ``s -> following(T(s))``: zero up to kappa, tight to second order beyond.
 
     The chord's slope is taken, or 0 where a jump inside the cell would push such a line far down.
@@ -220,7 +225,7 @@ def _lines(nodes: Floats, following: Row, step: _Step) -> _Lines:
     # A cell with kappa inside it (kappa too near an end to be a node) keeps the line 0.
     first = int(np.searchsorted(nodes, pulled[0]))
     if first >= len(nodes) - 1:
-        return _Lines(base, gamma)
+        return Lines(base, gamma)
     kinks = np.unique(np.concatenate((nodes[first:], pulled[pulled >= nodes[first]])))
     left, right = kinks[:-1], kinks[1:]
     middle = (left + right) / 2
@@ -237,7 +242,7 @@ def _lines(nodes: Floats, following: Row, step: _Step) -> _Lines:
     flat = np.minimum.reduceat(low - pieces.error(left), begins[:-1])
     sunk = (flat - chord > (top - bottom) / 2) | (chord < 0)
     base[first:], gamma[first:] = np.maximum(np.where(sunk, flat, chord), 0.0), np.where(sunk, 0.0, slope)
-    return _Lines(base, gamma)
+    return Lines(base, gamma)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +253,7 @@ class _Pieces:
     line may exceed the bound by where T passes its end.
     """
 
-    step: _Step
+    step: StepMap
     left: Floats
     right: Floats
     begin: Floats
@@ -257,7 +262,9 @@ class _Pieces:
     overshoot: Floats
 
     @classmethod
-    def of(cls, following: Row, step: _Step, piece: NDArray[np.intp], left: Floats, right: Floats) -> _Pieces:
+    def of(
+        cls, following: Row, step: StepMap, piece: NDArray[np.intp], left: Floats, right: Floats
+    ) -> _Pieces:
         rise = (following.ends - following.starts) / np.diff(following.nodes)
         beta = rise[piece]
         past = np.maximum(step.forward(right) + 16 * U - following.nodes[piece + 1], 0.0) * (1 + 4 * U)
@@ -292,7 +299,7 @@ class _Pieces:
         return (self.at(turning) - line) - lost * (1 + 32 * U)
 
 
-def _least(nodes: Floats, lines: _Lines, w0: float) -> tuple[Floats, int]:
+def _least(nodes: Floats, lines: Lines, w0: float) -> tuple[Floats, int]:
     """At each node the least of ``w0 rho / s + base + gamma (s - u)`` over s in the cells from there on, in floats.
 
     Also how deep the search by halving was.

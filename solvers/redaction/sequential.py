@@ -1,4 +1,4 @@
-"""Sequential redaction of a binary chain: local searches over controls, for every way to share the budget.
+"""Sequential redaction of a binary chain: local searches over controls, the most promising shares of the budget first.
 
 One side of a sequential redaction: release one label early, then everything from the first release on.
 
@@ -20,12 +20,15 @@ from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.redaction.leakage import release_probabilities
+from privopt.problems.redaction.bound import Dual, Setting
+from privopt.problems.redaction.dual import WORK, setting, utility_bound, work
 from privopt.problems.redaction.problem import Redaction
 from privopt.solvers.common.slsqp import minimise
+from privopt.solvers.redaction._estimates import SHARES, Estimate, estimates
 from privopt.solvers.redaction.optimal.arms import Answer, Arm, prepare
 from privopt.solvers.redaction.optimal.plans import Plan, redact_all
 from privopt.solvers.redaction.optimal.side import relabel, sides
-from privopt.solvers.redaction.optimal.solver import around, best_mechanism, spread
+from privopt.solvers.redaction.optimal.solver import TARGET, around, best_mechanism, spread
 from privopt.solvers.redaction.reach import refusal
 
 Step: TypeAlias = tuple[float, float, float, float]
@@ -163,9 +166,18 @@ def _over(part: float, whole: float) -> float:
 
 
 Arms = tuple[SequentialArm, SequentialArm]
-_SHARES = 9
-_LARGEST = 700.0  # nats that are split where the budget is more: what is above releases all
+_SPLITS = 9
+_LARGEST = 600.0  # nats that are split where the budget is more: what is above releases all
 _FINE = 4e-5  # share of epsilon to which a split is searched
+_ALIKE = 1e-7
+"""Part of the cost that no further search is worth."""
+_SEARCHED = 0.35
+"""Part of the time for searches: a bound takes the rest, half of it to be proved again."""
+_ROWS = 2000
+_ROUGH = Dual(nodes=48, rows=200, share=TARGET, rays=9)
+"""Tables that say where to search."""
+_GROWTH = 12
+"""Tables finer by half take 3.4 times as long, and as long again to be checked."""
 
 
 @register
@@ -180,8 +192,8 @@ class Sequential(Solver[Redaction]):
 
     solves: ClassVar = Redaction
     name: ClassVar[str] = "sequential"
-    guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
-    """Feasible: a local search."""
+    guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
+    """Bounded: value tables, which the problem computes again by itself, bound what the local searches leave."""
 
     def cost(self, problem: Redaction) -> float:
         """Seconds, growing with the records that the private one still influences."""
@@ -194,28 +206,76 @@ class Sequential(Solver[Redaction]):
         return refusal(problem, binary=True)
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
-        """Propose the best table, the optimal local one at worst."""
+        """Propose the best table, the optimal local one at worst, and a bound; most of the time is left for the bound."""
         (p,) = problem.private
         if np.count_nonzero(problem.chain.marginal(p)) < 2:
-            return Proposal(problem.answer(np.zeros((problem.length, 2))))
-        left, right = sides(problem, p)
-        walks = (relabel(left), relabel(right))
-        stop = budget.remaining / 2
-        local = best_mechanism(left, right, problem.epsilon, lambda: max(0.0, budget.remaining - stop))
-        near, _ = prepare(walks, problem.epsilon)
-        prior = problem.chain.marginal(p)
-        arms = tuple((SequentialArm(arm, prior), SequentialArm(arm.flipped(), prior[::-1])) for arm in near)
-        best: Answer | None = None
-        for answer in _answers((arms[0], arms[1]), problem.epsilon, lambda: budget.remaining):
-            best = answer if best is None or answer.cost < best.cost else best
-            if budget.remaining <= 0:
-                break
-        tables = [around(p, local[0], local[1])]
-        if best is not None:
-            chosen = [w.flipped() if b else w for w, b in zip(walks, best.branches, strict=True)]
-            plans = zip(chosen, (best.left, best.right), (left.length, right.length), strict=True)
-            tables.append(around(p, *(spread(*plan) for plan in plans)))
-        return Proposal(problem.answer(min(tables, key=lambda table: _hidden(problem, table))))
+            return Proposal(problem.answer(np.zeros((problem.length, 2))), 1.0, {})
+        stop = (1 - _SEARCHED) * budget.remaining
+
+        def clock() -> float:
+            return max(0.0, budget.remaining - stop)
+
+        known = _setting(problem, clock)
+        table = _searched(problem, known, clock)
+        mechanism = problem.answer(table)
+        if known is None or math.isinf(problem.epsilon):
+            return Proposal(mechanism, utility_bound(problem, 0.0)[1], {})
+        budget.progress(_SEARCHED, "mechanism found, bounding")
+        utility = problem.evaluate(mechanism).utility
+        open_share = TARGET * max(min(1.0, utility), 1e-6)
+        cost, dual = _lower_cost(problem, known, utility + open_share, lambda: 0.8 * budget.remaining)
+        return Proposal(mechanism, utility_bound(problem, cost, known if dual else None)[1], dual)
+
+
+def _setting(problem: Redaction, clock: Callable[[], float]) -> Setting | None:
+    try:
+        return setting(problem, clock)
+    except (ArithmeticError, TimeoutError):
+        return None
+
+
+def _lower_cost(
+    problem: Redaction, known: Setting, enough: float, clock: Callable[[], float]
+) -> tuple[float, Dual]:
+    """A lower bound on the cost, by finer and finer tables until the utility left is small; twice the time is kept."""
+    best, dual, size, rays = 0.0, Dual(), 64, 9
+    while True:
+        before = clock()
+        attempt = Dual(nodes=size, rows=_ROWS, share=TARGET, rays=rays)
+        if work(attempt, problem.length) > WORK:
+            return best, dual
+        try:
+            cost = known.bound(attempt, clock)
+        except TimeoutError:
+            return best, dual
+        if cost > best or not dual:
+            best, dual = cost, attempt
+        if utility_bound(problem, best, known)[1] <= enough or clock() < _GROWTH * (before - clock()):
+            return best, dual
+        size, rays = 3 * size // 2, 3 * (rays - 1) // 2 + 1
+
+
+def _searched(problem: Redaction, known: Setting | None, clock: Callable[[], float]) -> Floats:
+    """The best table of redaction probabilities met."""
+    (p,) = problem.private
+    left, right = sides(problem, p)
+    walks = (relabel(left), relabel(right))
+    half = clock() / 2
+    local = best_mechanism(left, right, problem.epsilon, lambda: max(0.0, clock() - half))
+    near, _ = prepare(walks, problem.epsilon)
+    prior = problem.chain.marginal(p)
+    one, two = ((SequentialArm(arm, prior), SequentialArm(arm.flipped(), prior[::-1])) for arm in near)
+    best: Answer | None = None
+    for answer in _answers((one, two), problem.epsilon, known, clock):
+        best = answer if best is None or answer.cost < best.cost else best
+        if clock() <= 0:
+            break
+    tables = [around(p, local[0], local[1])]
+    if best is not None:
+        chosen = [w.flipped() if b else w for w, b in zip(walks, best.branches, strict=True)]
+        plans = zip(chosen, (best.left, best.right), (left.length, right.length), strict=True)
+        tables.append(around(p, *(spread(*plan) for plan in plans)))
+    return min(tables, key=lambda table: _hidden(problem, table))
 
 
 def _hidden(problem: Redaction, table: Floats) -> float:
@@ -224,9 +284,12 @@ def _hidden(problem: Redaction, table: Floats) -> float:
     return float((problem.record_weights * (1 - shown)).sum())
 
 
-def _answers(arms: tuple[Arms, Arms], epsilon: float, remaining: Callable[[], float]) -> Iterator[Answer]:
-    """One side only; different labels on the two sides; the same label with a searched split."""
+def _answers(
+    arms: tuple[Arms, Arms], epsilon: float, known: Setting | None, remaining: Callable[[], float]
+) -> Iterator[Answer]:
+    """One side only; then different labels on the two sides or the same label with a searched split."""
     everything = [redact_all(side[0].arm.walk) for side in arms]
+    least = sum(plan.cost for plan in everything)
     for branch in (0, 1):
         for side in (0, 1):
             mine = arms[side][branch]
@@ -234,7 +297,46 @@ def _answers(arms: tuple[Arms, Arms], epsilon: float, remaining: Callable[[], fl
             if first <= mine.arm.count:
                 plan = mine.best(first, epsilon, remaining)
                 plans = (plan, everything[1]) if side == 0 else (everything[0], plan)
-                yield Answer(*plans, (branch, branch))
+                answer = Answer(*plans, (branch, branch))
+                least = min(least, answer.cost)
+                yield answer
+    try:
+        ranked = None if known is None else estimates(known, _ROUGH, lambda: remaining() / 2)
+    except TimeoutError:
+        ranked = None
+    if ranked is None:
+        yield from _in_order(arms, epsilon, remaining)
+        return
+    for estimate in ranked:
+        if estimate.cost >= least * (1 - _ALIKE) or remaining() <= 0:
+            return
+        answer = _solved(arms, epsilon, estimate, remaining)
+        least = min(least, answer.cost)
+        yield answer
+
+
+def _solved(
+    arms: tuple[Arms, Arms], epsilon: float, estimate: Estimate, remaining: Callable[[], float]
+) -> Answer:
+    """The best plans of an estimate's form."""
+    left, right = (side[branch] for side, branch in zip(arms, estimate.branches, strict=True))
+    if estimate.share is None:
+        budgets = [
+            max(0.0, epsilon - float(other.arm.leaks[0][first - 1]))
+            for other, first in zip((right, left), estimate.firsts[::-1], strict=True)
+        ]
+        plans = [
+            arm.best(first, budget, remaining)
+            for arm, first, budget in zip((left, right), estimate.firsts, budgets, strict=True)
+        ]
+        return Answer(plans[0], plans[1], estimate.branches)
+    step = min(epsilon, _LARGEST) / SHARES
+    span = max(0.0, estimate.share - step), min(epsilon, estimate.share + step)
+    return _split(left, right, estimate.firsts, epsilon, (estimate.branches[0], span), remaining)
+
+
+def _in_order(arms: tuple[Arms, Arms], epsilon: float, remaining: Callable[[], float]) -> Iterator[Answer]:
+    """Every form from near to far, where there are no tables."""
     for branch in (0, 1):
         left, right, other = arms[0][branch], arms[1][branch], arms[1][1 - branch]
         for dl in range(1, left.arm.count + 1):
@@ -244,7 +346,7 @@ def _answers(arms: tuple[Arms, Arms], epsilon: float, remaining: Callable[[], fl
             yield from _different(left, other, dl, rest, epsilon, branch, remaining)
             dr = int(right.arm.first(rest))
             if dr <= right.arm.count:
-                yield from _same(left, right, (dl, dr), epsilon, branch, remaining)
+                yield _same(left, right, (dl, dr), epsilon, branch, remaining)
 
 
 def _different(
@@ -274,10 +376,33 @@ def _same(
     epsilon: float,
     branch: int,
     remaining: Callable[[], float],
-) -> Iterator[Answer]:
+) -> Answer:
     """A grid over the split of the shared direction, then a search around its best point."""
+    grid = min(epsilon, _LARGEST) * np.linspace(0.0, 1.0, _SPLITS)
+
+    def cost(share: float) -> float:
+        if remaining() <= 0:
+            return math.inf
+        plans = left.best(firsts[0], share, remaining), right.best(firsts[1], epsilon - share, remaining)
+        return plans[0].cost + plans[1].cost
+
+    i = int(np.argmin([cost(float(share)) for share in grid]))
+    span = float(grid[max(0, i - 1)]), float(grid[min(_SPLITS - 1, i + 1)])
+    return _split(left, right, firsts, epsilon, (branch, span), remaining)
+
+
+def _split(
+    left: SequentialArm,
+    right: SequentialArm,
+    firsts: tuple[int, int],
+    epsilon: float,
+    where: tuple[int, tuple[float, float]],
+    remaining: Callable[[], float],
+) -> Answer:
+    """The best answer met on a search for the split of the shared direction, of a branch and between two shares."""
     from scipy.optimize import minimize_scalar
 
+    branch, span = where
     tried: list[Answer] = []
 
     def cost(share: float) -> float:
@@ -287,9 +412,6 @@ def _same(
         tried.append(Answer(*plans, (branch, branch)))
         return tried[-1].cost
 
-    epsilon = min(epsilon, _LARGEST)
-    grid = epsilon * np.linspace(0.0, 1.0, _SHARES)
-    i = int(np.argmin([cost(float(share)) for share in grid]))
-    around = float(grid[max(0, i - 1)]), float(grid[min(_SHARES - 1, i + 1)])
-    minimize_scalar(cost, bounds=around, method="bounded", options={"xatol": _FINE * epsilon})
-    yield min(tried, key=lambda answer: answer.cost)
+    cost(sum(span) / 2)
+    minimize_scalar(cost, bounds=span, method="bounded", options={"xatol": _FINE * min(epsilon, _LARGEST)})
+    return min(tried, key=lambda answer: answer.cost)
