@@ -27,6 +27,9 @@ UNIT = 2**50
 NEVER = -(2**62)
 """Stands for the logarithm of 0."""
 
+UNKNOWN = -3 * 2**60, -690 * UNIT
+"""Around the logarithm of a share that was perhaps rounded from anything below 1e-300: never decided by these."""
+
 CELLS = 2**20
 """Ratios that are compared at a time."""
 
@@ -199,25 +202,28 @@ def fixed_logs(rows: tuple[IntegerRow, ...]) -> tuple[Ints, Ints]:
     shares = np.array([[weight / row.total for weight in row.weights] for row in rows])
     there = np.array([[weight > 0 for weight in row.weights] for row in rows])
     distinct, back = np.unique(shares, return_inverse=True)
-    ends = np.array([_fixed_log(share) for share in distinct.tolist()], dtype=np.int64)[
-        back.reshape(shares.shape)
-    ]
+    ends = np.array(_fixed_logs(distinct.tolist()), dtype=np.int64)[back.reshape(shares.shape)]
     low, high = ends[..., 0], ends[..., 1]
     return np.where(there, low, NEVER), np.where(there, high, NEVER)
 
 
-def _fixed_log(share: float) -> tuple[int, int]:
-    """Around the logarithm of a share that was rounded once."""
+def _fixed_logs(shares: list[float]) -> list[tuple[int, int]]:
+    """Around the logarithms of shares that were rounded once."""
     from flint import arb, ctx
 
-    if share < 1e-300:
-        return -3 * 2**60, -690 * UNIT  # perhaps rounded from anything below: never decided by these
+    ends = []
     with ctx.workprec(96):
-        below = (arb(share).log() * UNIT).floor().unique_fmpz()
-    if below is None:
-        near = math.floor(math.log(share) * UNIT)
-        return near - 2**12, near + 2**12
-    return int(below) - 1, int(below) + 2
+        for share in shares:
+            if share < 1e-300:
+                ends.append(UNKNOWN)
+                continue
+            below = (arb(share).log() * UNIT).floor().unique_fmpz()
+            if below is None:
+                near = math.floor(math.log(share) * UNIT)
+                ends.append((near - 2**12, near + 2**12))
+            else:
+                ends.append((int(below) - 1, int(below) + 2))
+    return ends
 
 
 def certify(exact: ExactChannel) -> Verdict:
@@ -353,8 +359,12 @@ def utility_enclosure(exact: ExactChannel) -> Enclosure:
         return -high + 0.0, -low + 0.0
     mean = Fraction(0)
     for chance, row, costs in zip(data.exact_prior.weights, exact.rows, losses.tolist(), strict=True):
-        part = sum((Fraction(c) * w for c, w in zip(costs, row.weights, strict=True) if c and w), Fraction(0))
-        mean += part * Fraction(chance, row.total)
+        ratios = [cost.as_integer_ratio() for cost in costs]
+        common = max(below for _, below in ratios)  # denominators of floats are powers of two
+        part = sum(
+            above * (common // below) * w for (above, below), w in zip(ratios, row.weights, strict=True) if w
+        )
+        mean += Fraction(part * chance, common * row.total)
     lo, hi = enclose(mean / data.exact_prior.total)
     return -hi + 0.0, -lo + 0.0
 
