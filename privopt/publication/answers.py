@@ -87,16 +87,16 @@ def _chances(mechanism: Colouring, texts: Sequence[str]) -> Floats:
 
 def _anywhere(texts: Sequence[str], codes: Ints, chances: Floats) -> str | None:
     """An answer that no datasets give as often, or as seldom: its count lies between those of equal chances."""
-    from scipy.stats import binom
+    from scipy.special import bdtr, bdtrc
 
     n = len(codes)
     counts = np.bincount(codes, minlength=len(texts))
     least, most = np.clip(chances.min(axis=0), 0.0, 1.0), np.clip(chances.max(axis=0), 0.0, 1.0)
     alarm = ALARM / (2 * len(texts))
     for c, (count, low, high) in enumerate(zip(counts.tolist(), least.tolist(), most.tolist(), strict=True)):
-        if binom.sf(count - 1, n, high) < alarm:
+        if bdtrc(count - 1, n, high) < alarm:
             return f"{texts[c]!r} occurs {count} times, and at most about {n * high:.4g} times whatever the datasets are"
-        if binom.cdf(count, n, low) < alarm:
+        if bdtr(count, n, low) < alarm:
             return f"{texts[c]!r} occurs {count} times, and at least about {n * low:.4g} times whatever the datasets are"
     return None
 

@@ -43,14 +43,15 @@ def odd_count(counts: Ints, probabilities: Floats, alarm: float = ALARM) -> Odd 
     >>> odd_count(np.array([90, 10]), np.array([0.5, 0.5])).count
     90
     """
-    from scipy.stats import binom
+    from scipy.special import bdtr, bdtrc
 
     n, k = int(counts.sum()), len(counts)
     if n == 0 or k < 2:
         return None
     p = np.clip(probabilities / probabilities.sum(), 0.0, 1.0)
-    tails = np.minimum(binom.cdf(counts, n, p), binom.sf(counts - 1, n, p))
-    worst = int(np.argmin(tails))
+    tails = np.minimum(bdtr(counts, n, p), bdtrc(counts - 1, n, p))
+    alike = tails <= tails.min() * (1 + 1e-9)  # of two values both are as odd: the one that is seen is named
+    worst = int(np.argmax(np.where(alike, counts, -1)))
     if tails[worst] < alarm / (4 * k):
         return Odd(worst, int(counts[worst]), n * float(p[worst]))
     seen = counts > 0

@@ -137,7 +137,7 @@ def of_policy(policy: SequencePolicy, horizon: int) -> Guesses:
     >>> guesses.before, low < guesses.after < high
     (0.5, True)
     """
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     length = min(horizon, LETTERS)
     length -= length % policy.batch if length > policy.batch else 0
@@ -148,7 +148,7 @@ def of_policy(policy: SequencePolicy, horizon: int) -> Guesses:
     before = attacks[0].expected_prior_accuracy
     shares = np.array([attack.expected_accuracy for attack in attacks])
     after = max(before, float(shares.mean()))
-    wide = float(student.ppf(0.5 + CONFIDENCE / 2, count - 1) * shares.std(ddof=1) / math.sqrt(count))
+    wide = float(stdtrit(count - 1, 0.5 + CONFIDENCE / 2) * shares.std(ddof=1) / math.sqrt(count))
     return Guesses(before, after, SIMULATED, (max(before, after - wide), min(1.0, after + wide)))
 
 

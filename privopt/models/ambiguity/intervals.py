@@ -77,11 +77,11 @@ def clopper_pearson(count: int, total: int, miss: Fraction) -> tuple[Fraction, F
 
 def _lower(count: int, total: int, tail: Fraction) -> Fraction:
     """A p, hardly below the largest, at which ``count`` or more of ``total`` have probability at most ``tail``, proved."""
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     if count == 0:
         return Fraction(0)
-    end = Fraction(float(beta.ppf(float(tail), count, total - count + 1)))
+    end = Fraction(float(betaincinv(count, total - count + 1, float(tail))))
     step = end * NEAR
     while not _tail_at_most(end := end - step, count, total, tail):
         step *= 2
@@ -90,11 +90,11 @@ def _lower(count: int, total: int, tail: Fraction) -> Fraction:
 
 def _upper(count: int, total: int, tail: Fraction) -> Fraction:
     """A p, hardly above the smallest, at which ``count`` or fewer of ``total`` have probability at most ``tail``, proved."""
-    from scipy.stats import beta
+    from scipy.special import betainccinv
 
     if count == total:
         return Fraction(1)
-    end = Fraction(float(beta.isf(float(tail), count + 1, total - count)))
+    end = Fraction(float(betainccinv(count + 1, total - count, float(tail))))
     step = end * NEAR
     while not _tail_at_most(1 - (end := end + step), total - count, total, tail):
         step *= 2
