@@ -46,6 +46,7 @@ from privopt.core.balls import ETA, Balls, U, above, below
 from privopt.core.problem import Enclosure
 from privopt.problems.belief_release.bound import price_row
 from privopt.problems.sequence_information_privacy.data import SequenceData, refuse_words
+from privopt.problems.sequence_information_privacy.lines import factors_of
 
 MAX_LETTERS = 4
 MAX_OUTPUTS = 8
@@ -147,7 +148,7 @@ class Releases:
     @cached_property
     def factors(self) -> tuple[float, float]:
         """Floats not above e^-epsilon and not below e^epsilon."""
-        return float((-Balls.exact(self.epsilon)).exp().lower), float(Balls.exact(self.epsilon).exp().upper)
+        return factors_of(self.epsilon)
 
     def beliefs(self, posteriors: Floats) -> Balls:
         """What posteriors (..., n) say of the next letter."""

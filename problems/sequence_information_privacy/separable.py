@@ -49,10 +49,20 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Bools, Floats, Ints
-from privopt.core.balls import ETA, Balls, U, above, below, floored
+from privopt.core.balls import ETA, Balls, U, below
 from privopt.core.problem import Enclosure
+from privopt.mechanisms.policy.ahead import interpolated
 from privopt.problems.belief_release.bound import price_row
 from privopt.problems.sequence_information_privacy.data import SequenceData, refuse_words
+from privopt.problems.sequence_information_privacy.lines import (
+    FAR,
+    bent,
+    ends_of,
+    factors_of,
+    held,
+    least_total,
+    line_below,
+)
 
 MAX_LETTERS = 64
 MAX_OUTPUTS = 64
@@ -66,8 +76,6 @@ LARGEST = 2.0**20
 SAME = 2.0**-40
 """How far the moves of a chain may be from the pattern."""
 LEAST_INFLUENCE = 1e-6
-FAR = 2.0**100
-"""What a posterior costs that is no candidate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,20 +169,11 @@ class SumBounds:
     @cached_property
     def factors(self) -> tuple[float, float]:
         """Floats not above e^-epsilon and not below e^epsilon."""
-        return float((-Balls.exact(self.epsilon)).exp().lower), float(Balls.exact(self.epsilon).exp().upper)
-
-    def ends(self, beliefs: Balls) -> tuple[Floats, Floats]:
-        """Two numbers below the least posterior of a letter, and two above the largest one, (2, C) each, by its belief (C,)."""
-        low, up = (Balls.exact(factor) for factor in self.factors)
-        rest = 1.0 - beliefs
-        return (
-            np.stack([(low * beliefs).lower, (1.0 - up * rest).lower]),
-            np.stack([(up * beliefs).upper, (1.0 - low * rest).upper]),
-        )
+        return factors_of(self.epsilon)
 
     def box(self, beliefs: Floats) -> tuple[Floats, Floats]:
         """Around the least and the largest posterior of a letter by its belief (C,)."""
-        under, over = self.ends(Balls.exact(beliefs))
+        under, over = ends_of(self.factors, Balls.exact(beliefs))
         return under.max(axis=0).clip(0.0, 1.0), over.min(axis=0).clip(0.0, 1.0)
 
     def cuts(self, begin: float) -> Floats:
@@ -218,7 +217,7 @@ class SumBounds:
 
     def least(self, later: Floats, prices: Prices, belief: Balls) -> float:
         """A lower bound on the cost of a release at one belief (n,) and of the potential after it; prices are by letter."""
-        under, over = self.ends(belief)
+        under, over = ends_of(self.factors, belief)
         low, high = under.max(axis=0), over.min(axis=0)
         level, lam = Balls.exact(prices.level), Balls.exact(prices.prices[:, 0])
         least = np.empty(self.cost.shape)
@@ -259,7 +258,7 @@ class _Intervals:
         lam = interpolated(z, prices, r)
         belief = Balls.exact(begin) + Balls.exact(bounds.stays.stay) * r
         off = Balls(np.zeros(len(r)), np.full(len(r), bounds.stays.off))
-        low, high = bounds.ends(belief + off)
+        low, high = ends_of(bounds.factors, belief + off)
         under, over = line_below(low, z), -line_below(-high, -z[::-1])
         lines = np.stack([under, over])
         inner = (z[1:-1] > under.min(axis=0)[:, None]) & (z[1:-1] < over.max(axis=0)[:, None])
@@ -283,74 +282,6 @@ class _Intervals:
         begins = (over[:-1] + slope[:-1] * self.lines[:, 0] + self.at_lines[:, 0]).lower
         ends = (over[1:] + slope[1:] * self.lines[:, 1] + self.at_lines[:, 1]).lower
         return min(found, float(bent(begins, ends, self.bends[1:]).min()))
-
-
-def least_total(terms: Floats) -> float:
-    """Not above the least sum of a column.
-
-    Examples
-    --------
-    >>> least_total(np.array([[1.0, 2.0], [-(2.0**-60), 0.0]])) < 1.0
-    True
-    """
-    return floored(min(sum(map(Fraction, column), Fraction(0)) for column in terms.T.tolist()))
-
-
-def line_below(values: Floats, grid: Floats) -> Floats:
-    """Begins and ends (2, C - 1) of a line in each interval that is below one of two linear functions with values (2, C).
-
-    It passes no inner point of the grid: where it would, it ends there.
-
-    Examples
-    --------
-    >>> values = np.array([[0.1, 0.4, 0.6], [-1.0, 0.3, 0.9]])
-    >>> line_below(values, np.array([0.0, 0.5, 1.0])).tolist()
-    [[0.1, 0.3], [0.4, 0.5]]
-    """
-    begins, ends = values[:, :-1], values[:, 1:]
-    nearer = (begins + ends).argmax(axis=0)[None]
-    line = np.concatenate([np.take_along_axis(each, nearer, axis=0) for each in (begins, ends)])
-    stop = np.append(grid[1:-1], np.inf)[np.searchsorted(grid[1:-1], line.min(axis=0), side="right")]
-    lines: Floats = np.minimum(line, stop)
-    return lines
-
-
-def bent(begins: Floats, ends: Floats, bend: Floats) -> Floats:
-    """Not above quadratic functions on [0, 1] with values at 0 and 1 and leading coefficients that are at most ``bend``.
-
-    Examples
-    --------
-    >>> bent(np.array([0.0, 0.0, 0.0]), np.array([0.0, 2.0, 0.0]), np.array([1.0, 1.0, -1.0])).round(12).tolist()
-    [-0.25, -0.0, -0.0]
-    """
-    inside = above(bend - below(np.abs(ends - begins))).clip(0.0)
-    under = above(above(inside * inside) / (4 * np.where(bend > 0, bend, 1.0)))
-    under = np.minimum(under, above(bend / 4))
-    return below(np.minimum(begins, ends) - np.where(inside > 0, under, 0.0))
-
-
-def held(grid: Floats, values: Floats, at: Floats) -> Balls:
-    """Balls around values that are linear between points of a grid, and go on outside."""
-    after = np.searchsorted(grid, at, side="right").clip(1, len(grid) - 1)
-    first, begin = grid[after - 1], Balls.exact(values[after - 1])
-    share = (Balls.exact(at) - first) / (Balls.exact(grid[after]) - first)
-    between: Balls = begin + share * (Balls.exact(values[after]) - begin)
-    return between
-
-
-def interpolated(grid: Floats, values: Floats, at: Floats) -> Floats:
-    """Values that are linear between points of a grid.
-
-    Examples
-    --------
-    >>> interpolated(np.array([0.0, 0.5, 1.0]), np.array([0.0, 1.0, 0.0]), np.array([0.25, 1.0])).tolist()
-    [0.5, 0.0]
-    """
-    after = np.searchsorted(grid, at, side="right").clip(1, len(grid) - 1)
-    first, last = grid[after - 1], grid[after]
-    share = (at - first) / (last - first)
-    between: Floats = values[after - 1] + share * (values[after] - values[after - 1])
-    return between
 
 
 def bounds_of(problem: SequenceData, grid: Floats) -> SumBounds | None:

@@ -2,9 +2,9 @@
 
 The dual is ``{"kind": "beliefs", "posteriors": [...], "steps": k}``, perhaps with a ``"potential"``: a grid of posteriors from
 0 to 1, how many of the last releases are followed one by one, and a number for each grid point. Nothing in it is believed:
-:mod:`privopt.mechanisms.policy.ahead` computes from any grid what releases cost at least.
+:mod:`privopt.problems.sequence_information_privacy.costs_ahead` computes from any grid what releases cost at least.
 
-With V_t(b) the least cost of t releases from a belief b on, V_t = step(V_t-1), and step is monotone and adds constants. So
+With V_t(r) the least cost of t releases after a posterior r, V_t = step(V_t-1), and step is monotone and adds constants. So
 functions W_t with W_0 = 0 and W_t+1 <= step(W_t) are below V_t. After k of them let h be the potential, or W_k where there
 is none, c the least W_k - h and g the least step(h) - h: then V_k+t >= h + c + t g, by induction. So for n releases V_n is at
 least the cost of a release from the first belief on, followed by h + c + (n - 1 - k) g. In the long run a release costs at least g.
@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import math
 import time
+from fractions import Fraction
 
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.balls import Balls, below
 from privopt.core.problem import Enclosure
 from privopt.mechanisms.policy.ahead import Ahead
 from privopt.problems.belief_release.bound import price_row
+from privopt.problems.sequence_information_privacy.costs_ahead import CostsAhead
 from privopt.problems.sequence_information_privacy.data import SequenceData, refuse_words
 
 MAX_POINTS = 1025
@@ -30,7 +33,8 @@ MAX_EPSILON = 8.0
 MAX_OUTPUTS = 6
 LEAST_INFLUENCE = 1e-6
 """How far apart the rows of the chain are at least; letters that hardly depend on one another have better bounds."""
-UNIT = 2.0**-53
+APART = 2.0**-30
+"""Of posteriors, at least."""
 
 
 def refuse_beliefs(problem: SequenceData) -> str | None:
@@ -69,39 +73,37 @@ def beliefs_enclosure(
             return None
     key = ("beliefs", posteriors.tobytes(), steps, None if potential is None else potential.tobytes())
     if key not in problem.enclosures:
-        if not (np.diff(posteriors) > 0).all() or posteriors[0] != 0 or posteriors[-1] != 1:
+        if not (np.diff(posteriors) > APART).all() or posteriors[0] != 0 or posteriors[-1] != 1:
             return None
-        ahead = ahead_of(problem, posteriors)
-        least = _least(problem, ahead, steps, potential, seconds) if ahead.sound else None
+        least = _least(problem, CostsAhead(ahead_of(problem, posteriors)), steps, potential, seconds)
         if least is None:
             return None
         problem.keep(key, _outward(least, 1 if problem.lasting else problem.span))
     return problem.enclosures[key]
 
 
-def _outward(least: float, releases: int) -> Enclosure:
+def _outward(least: Fraction, releases: int) -> Enclosure:
     """Floats around minus the mean; the arithmetic before is the same on all machines."""
-    mean = least / releases
+    mean = float(least / releases)
     return math.nextafter(-mean, -math.inf), math.nextafter(-mean, math.inf)
 
 
 def _least(
-    problem: SequenceData, ahead: Ahead, steps: int, potential: Floats | None, seconds: float
-) -> float | None:
+    problem: SequenceData, costs: CostsAhead, steps: int, potential: Floats | None, seconds: float
+) -> Fraction | None:
     """What all releases cost at least; None where time runs out."""
     until = time.monotonic() + seconds
-    later, before = np.zeros(len(ahead.posteriors)), problem.horizon - 1
+    later, before, more = np.zeros(len(costs.grid)), problem.horizon - 1, Fraction(0)
     for _ in range(int(min(steps, before))):
         if time.monotonic() > until:
             return None
-        later = ahead.step(later)
+        later = costs.step(later)
     if steps < before:
         h = later if potential is None else potential
-        gain = float((ahead.step(h) - h).min())
-        gain -= 4 * UNIT * float(np.abs(h).max() + abs(gain))
+        gain = Fraction(float(below(costs.step(h) - h).min()))
         if problem.lasting:
             return gain
-        left = (before - steps) * gain
-        later = h + float((later - h).min()) + left
-        later = later - 8 * UNIT * float(np.abs(later).max() + np.abs(h).max() + abs(left))
-    return ahead.least(later, float(problem.chain.initial[1]))
+        more = Fraction(float(below(later - h).min())) + int(before - steps) * gain
+        later = h
+    exact = problem.chain.exact_initial
+    return more + Fraction(costs.least(later, Balls.fractions([exact.fraction(1)])))

@@ -17,9 +17,9 @@ from privopt.mechanisms.policy.beliefs import distinct
 from privopt.mechanisms.policy.formulas.look_ahead import Plan, grid
 from privopt.mechanisms.policy.kernel import TOTAL
 from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.problems.sequence_information_privacy.costs_ahead import CostsAhead
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.problems.sequence_information_privacy.two_letters import (
-    UNIT,
     ahead_of,
     refuse_beliefs,
 )
@@ -83,13 +83,13 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
 
 def _dual(problem: SequenceInformationPrivacy, posteriors: Floats, budget: Budget) -> dict[str, Any]:
     """A grid with as many steps as it takes until one more costs about the same from every belief."""
-    ahead, later, steps = ahead_of(problem, posteriors), np.zeros(len(posteriors)), 0
+    costs, later, steps = CostsAhead(ahead_of(problem, posteriors)), np.zeros(len(posteriors)), 0
     until = 0.4 * budget.remaining if budget.remaining < math.inf else 0.0
     while steps < min(FOLLOWED, problem.horizon - 1) and budget.remaining >= until:
-        after = ahead.step(later)
+        after = costs.step(later)
         gain = after - later
         later, steps = after, steps + 1
-        if gain.max() - gain.min() <= SETTLED * max(float(np.abs(gain).max()), UNIT):
+        if gain.max() - gain.min() <= SETTLED * float(np.abs(gain).max()):
             break
     return {"kind": "beliefs", "posteriors": posteriors.tolist(), "steps": steps}
 

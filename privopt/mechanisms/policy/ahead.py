@@ -1,31 +1,19 @@
-"""What all releases of letters of a chain with two states cost from a belief on, at least: steps of dynamic programming.
+"""What all releases of letters of a chain with two states cost from a belief on: steps of dynamic programming, estimated.
 
 The state is the belief b, the probability of the second letter given all releases so far. A release y has probability
 Q(y) and leaves the posterior p(y), with b the mean of the p(y) and p(y) within e^+-epsilon of b for both letters, so in
 [lo(b), hi(b)], lo(b) = max(L b, 1 - U (1 - b)) and hi(b) = min(U b, 1 - L (1 - b)). With D the distortion and V(b) what
-later releases cost at least, the release y costs f_y(p) = (1 - p) D(0, y) + p D(1, y) + V(p P), all in all sum Q(y) f_y(p(y)).
+later releases cost, the release y costs f_y(p) = (1 - p) D(0, y) + p D(1, y) + V(p P), all in all sum Q(y) f_y(p(y)).
 For given posteriors that is a linear program in Q with two constraints, so two releases are enough: one with posterior p0 <=
 b, another one with p1 >= b. The best pair of a left and of a right release is the lower convex hull at b of the graph of
-f_left over [lo(b), b] and that of f_right over [b, hi(b)]. So for any slope s
+f_left over [lo(b), b] and that of f_right over [b, hi(b)]. So for the best slope s the cost is
 
-    cost >= min(min over p in [lo(b), b] of f_left(p) + s (b - p), min over p in [b, hi(b)] of f_right(p) + s (b - p)),
+    min(min over p in [lo(b), b] of f_left(p) + s (b - p), min over p in [b, hi(b)] of f_right(p) + s (b - p)),
 
-and for one of them equality holds: each posterior counts once, and no pairs are searched.
+and each posterior counts once: no pairs are searched. Posteriors are a grid z, V is linear between the images of the grid under P, so
+f is linear between points of the grid, and the minima are at points of the grid, at b, lo(b) or hi(b).
 
-**Between beliefs.** Posteriors are a grid z; V is below a function W that is linear between the images of the grid under P, so
-f is linear between points of the grid, and the minima are at points of the grid, at b, lo(b) or hi(b). Cut the beliefs where
-lo(b), hi(b) or b passes a point of the grid, and at the images. In a cell [e, e'] the candidates are the same, lo and hi are
-linear, and with a slope that goes linearly from s to s' the charge of a candidate p(b) is quadratic in b with leading
-coefficient (s' - s) (1 - p') / (e' - e), p' the slope of p(b) (that of p = b is linear). So it is at least what is linear between
-its ends, less max(0, s' - s) (e' - e - (p(e') - p(e))) / 4, and the same with the minimum over all candidates. W at an image is the
-lesser of the cells beside it, less what the line to the next image is above the cells in between. The error is of second
-order in the distance of grid points, where that of one value for each cell is of first order.
-
-**Rounding.** Interval ends are moved outward by ``pad`` = 2^-48 U, more than they can be off, and those within 4 pad of a
-grid point are moved on to it; that makes the set of posteriors larger. Everything else is plus, minus, times and
-divided by of single numbers, the same on all machines, fewer than 64 roundings in a row of numbers that are no larger
-than E = max |f| + max |s| + max |slope of W|; an image is off by at most 2^-51, which moves W by that times its slope. So 2^-46 E is
-taken off each W.
+Policies are found by these estimates; what they cost at least is proved elsewhere, with the same slopes.
 """
 
 from __future__ import annotations
@@ -36,7 +24,7 @@ from itertools import permutations
 
 import numpy as np
 
-from privopt.arrays import Floats, Ints
+from privopt.arrays import Floats
 from privopt.core.balls import Balls
 
 ROUNDS = 16
@@ -44,8 +32,6 @@ ROUNDS = 16
 STEEPEST = 1024.0
 """The largest slope, which keeps rounding small."""
 SAME = 1e-12
-MARGIN = 2.0**-46
-"""Of the size of numbers, what is taken off for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +45,7 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Ahead:
-    """Lower bounds on what releases cost, for a chain of two states.
+    """What releases cost, for a chain of two states.
 
     Parameters
     ----------
@@ -75,9 +61,9 @@ class Ahead:
     Examples
     --------
     >>> ahead = Ahead(np.array([[0.8, 0.2], [0.3, 0.7]]), 1 - np.eye(2), 1.0, np.linspace(0, 1, 33))
-    >>> costs = ahead.step(np.zeros(33))  # of the last release, by the belief before it
-    >>> round(ahead.least(np.zeros(33), 0.5), 6), ahead.least(costs, 0.5) > 0.33
-    (0.18394, True)
+    >>> costs = ahead.estimate(np.zeros(33))  # of the last release, by the belief that follows each posterior
+    >>> round(float(costs.max()), 4), round(float(costs[0]), 4)
+    (0.1839, 0.1765)
     """
 
     moves: Floats
@@ -101,16 +87,6 @@ class Ahead:
         begin, end = float(self.moves[0, 1]), float(self.moves[1, 1])
         return begin + self.posteriors * (end - begin)
 
-    @cached_property
-    def _order(self) -> Ints:
-        """Images in increasing order."""
-        return np.argsort(self.images, kind="stable")
-
-    @cached_property
-    def _cuts(self) -> Places:
-        """All beliefs that may follow a release at which a cell begins or ends."""
-        return self.cuts(float(self.images.min()), float(self.images.max()))
-
     def cuts(self, begin: float, end: float) -> Places:
         """All beliefs from one to another at which a cell begins or ends."""
         (low, up), z, pad = self._factors, self.posteriors, 2 * self.pad
@@ -124,26 +100,6 @@ class Ahead:
             [half, 1.0 - half],
         ])  # fmt: skip
         return self.places(np.unique(cuts[(cuts >= begin) & (cuts <= end)]))
-
-    @cached_property
-    def _images_at(self) -> Ints:
-        """Where the images are among the cuts, in increasing order."""
-        return np.searchsorted(self._cuts.beliefs, self.images[self._order])
-
-    @cached_property
-    def sound(self) -> bool:
-        """Whether images are apart from one another, and the ends of intervals pass no point of the grid within a cell."""
-        z, cuts = self.posteriors, self._cuts
-        whole = all(
-            bool(
-                (
-                    np.searchsorted(z, ends[:-1], side="right") >= np.searchsorted(z, ends[1:], side="left")
-                ).all()
-            )
-            for ends in (cuts.low, cuts.high, cuts.beliefs)
-        )
-        apart = bool((np.diff(self.images[self._order]) > 2.0**-30).all())
-        return whole and apart and bool((np.diff(z) > 2.0**-30).all()) and z[0] == 0.0 and z[-1] == 1.0
 
     def places(self, beliefs: Floats) -> Places:
         """Beliefs with the ends of their intervals, moved outward."""
@@ -169,29 +125,6 @@ class Ahead:
         charged: Floats = (1.0 - z) * self.cost[0][:, None] + z * self.cost[1][:, None] + later
         return charged
 
-    def room(self, later: Floats, slopes: Floats) -> float:
-        """What rounding can amount to in one step."""
-        steep = np.abs(np.diff(later) / np.diff(self.images)).max()
-        size = np.abs(self.costs(later)).max() + np.abs(slopes).max() + steep
-        return float(MARGIN * size)
-
-    def step(self, later: Floats) -> Floats:
-        """W at the images before a release, from W after it."""
-        f, cuts, known = self.costs(later), self._cuts, self._slopes
-        begins, ends = np.full((2, len(cuts.beliefs) - 1), np.inf)
-        steepest = np.zeros(1)
-        for left, right in permutations(range(len(f)), 2):
-            pair = Pair(self, f[left], f[right], cuts)
-            slopes = pair.slopes(known.get((left, right), np.zeros(len(cuts.beliefs))))
-            known[left, right] = slopes
-            lines = pair.cells(slopes)
-            begins, ends = np.minimum(begins, lines[0]), np.minimum(ends, lines[1])
-            steepest = np.maximum(steepest, np.abs(slopes).max())
-        before = self._below(begins, ends) - self.room(later, steepest)
-        after = np.empty(len(before))
-        after[self._order] = before
-        return after
-
     def estimate(self, later: Floats) -> Floats:
         """The least cost at the images if what follows costs ``later`` there and is linear in between: no bound."""
         f, images = self.costs(later), self.places(self.images)
@@ -207,32 +140,6 @@ class Ahead:
     def _guesses(self) -> dict[tuple[int, int], Floats]:
         """The best slopes at the images of the last estimate."""
         return {}
-
-    @cached_property
-    def _slopes(self) -> dict[tuple[int, int], Floats]:
-        """The best slopes of the last step, where the next one begins."""
-        return {}
-
-    def _below(self, begins: Floats, ends: Floats) -> Floats:
-        """Values at the images, in increasing order, whose lines stay below cells with values at their begins and ends."""
-        at, cuts = self._images_at, self._cuts.beliefs
-        values = np.minimum(np.append(begins, np.inf)[at], np.insert(ends, 0, np.inf)[at])
-        line = interpolated(cuts[at], values, cuts)
-        over = np.maximum(line[:-1] - begins, line[1:] - ends).clip(0.0)
-        excess = np.maximum.reduceat(over, at[:-1])
-        lowered: Floats = values - np.maximum(np.append(excess, 0.0), np.insert(excess, 0, 0.0))
-        return lowered
-
-    def least(self, later: Floats, belief: float) -> float:
-        """A lower bound on the cost of a release at one belief and all after it."""
-        f, here = self.costs(later), self.places(np.array([belief]))
-        least, steepest = np.inf, np.zeros(1)
-        for left, right in permutations(range(len(f)), 2):
-            pair = Pair(self, f[left], f[right], here)
-            slopes = pair.slopes(np.zeros(1))
-            least = min(least, float(pair.charges(slopes)[0]))
-            steepest = np.maximum(steepest, np.abs(slopes))
-        return least - self.room(later, steepest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,25 +188,6 @@ class Pair:
                 break
             slope = following
         return best
-
-    def cells(self, slopes: Floats) -> tuple[Floats, Floats]:
-        """Ends of lines below the cost in each cell between neighbouring beliefs: the best of three ways to choose slopes.
-
-        The slope goes from that of one end to that of the other, or is that of one end throughout.
-        """
-        own = self.charges(slopes)
-        first, last = slopes[:-1], slopes[1:]
-        onward = self.charges(np.append(slopes[:1], first))[1:]
-        backward = self.charges(np.append(last, slopes[-1:]))[:-1]
-        widths = [np.diff(each) for each in (self.places.beliefs, self.places.low, self.places.high)]
-        rises = [widths[0], widths[0] - widths[1], widths[0] - widths[2]]
-        bent = np.maximum.reduce([np.zeros(len(first)), *((last - first) * rise for rise in rises)]) / 4
-        ways = ((own[:-1] - bent, own[1:] - bent), (own[:-1], onward), (backward, own[1:]))
-        begins, ends = ways[0]
-        for begin, end in ways[1:]:
-            better = begin + end > begins + ends
-            begins, ends = np.where(better, begin, begins), np.where(better, end, ends)
-        return begins, ends
 
     def best(self) -> tuple[Floats, Floats, Floats]:
         """The least cost at each belief, nearly, and the posterior of the left and of the right release that attain it."""

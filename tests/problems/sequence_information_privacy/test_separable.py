@@ -16,13 +16,13 @@ from privopt import SequenceInformationPrivacy as Ask
 from privopt.arrays import Floats
 from privopt.core.balls import Balls
 from privopt.core.solver import Budget
+from privopt.mechanisms.policy.ahead import interpolated
+from privopt.problems.sequence_information_privacy.lines import line_below
 from privopt.problems.sequence_information_privacy.separable import (
     Prices,
     Stays,
     SumBounds,
     bounds_of,
-    interpolated,
-    line_below,
     refuse_separable,
 )
 from privopt.solvers.sequence.separable import Alike, Separable

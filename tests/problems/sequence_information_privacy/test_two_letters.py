@@ -14,8 +14,10 @@ from instances.few import few
 import privopt as po
 from privopt import SequenceInformationPrivacy as Ask
 from privopt.arrays import Floats
+from privopt.core.balls import Balls
 from privopt.mechanisms.policy.ahead import Ahead, interpolated
 from privopt.mechanisms.policy.formulas.look_ahead import grid
+from privopt.problems.sequence_information_privacy.costs_ahead import CostsAhead
 
 CHAINS = {
     "weather": [[0.8, 0.2], [0.3, 0.7]],
@@ -95,18 +97,61 @@ def test_a_step_is_below_the_best_pair_at_every_belief(seed: int) -> None:
     moves, cost = rng.dirichlet([1, 1], 2), rng.random((2, int(rng.integers(2, 4))))
     epsilon = float(rng.uniform(0.1, 3))
     z = grid(17)
-    ahead = Ahead(moves, cost, epsilon, z)
-    assert ahead.sound
+    costs = CostsAhead(Ahead(moves, cost, epsilon, z))
     later = np.cumsum(rng.normal(size=17)) * 0.05
-    proved = ahead.step(later)
-    order = np.argsort(ahead.images)
-    for belief in rng.uniform(ahead.images.min(), ahead.images.max(), 20):
+    proved = costs.step(later)
+    for posterior in rng.random(20):
+        belief = float(moves[0, 1] + posterior * (moves[1, 1] - moves[0, 1]))
         f = [lambda p, d=column: (1 - p) * d[0] + p * d[1] + interpolated(z, later, p) for column in cost.T]
-        found = searched(float(belief), f, epsilon, 90)
-        at = float(interpolated(ahead.images[order], proved[order], np.array([belief]))[0])
-        assert at <= found + 1e-12
-        assert ahead.least(later, float(belief)) <= found + 1e-12
-        assert found - ahead.least(later, float(belief)) < 3e-3
+        found = searched(belief, f, epsilon, 90)
+        assert float(interpolated(z, proved, np.array([posterior]))[0]) <= found + 1e-12
+        least = costs.least(later, Balls.exact(belief))
+        assert least <= found + 1e-12
+        assert found - least < 3e-3
+
+
+def exactly(costs: CostsAhead, later: Floats, posterior: Fraction) -> Fraction:
+    """The least cost of a release after a posterior, in rationals: all pairs of points where costs bend, or ends are."""
+    z, low, up = list(map(Fraction, costs.grid.tolist())), *map(Fraction, costs.factors)
+    begin, end = map(Fraction, costs.ahead.moves[:, 1].tolist())
+    b = begin + posterior * (end - begin)
+    ends = max(low * b, 1 - up * (1 - b)), min(up * b, 1 - low * (1 - b))
+    points = sorted({*ends, b, *(p for p in z if ends[0] < p < ends[1])})
+    columns = [list(map(Fraction, column.tolist())) for column in costs.ahead.cost.T]
+    held = {p: line(z, list(map(Fraction, later.tolist())), p) for p in points}
+    f = [{p: (1 - p) * d + p * e + held[p] for p in points} for d, e in columns]
+    pairs = [(p, q) for p in points for q in points if p <= b <= q and p < q]
+    split = (
+        ((q - b) * one[p] + (b - p) * other[q]) / (q - p)
+        for one, other in itertools.permutations(f, 2)
+        for p, q in pairs
+    )
+    return min(min(split), *(each[b] for each in f))
+
+
+def line(xs: list[Fraction], ys: list[Fraction], at: Fraction) -> Fraction:
+    """Between points in increasing order."""
+    k = min(max(sum(x <= at for x in xs), 1), len(xs) - 1)
+    return ys[k - 1] + (at - xs[k - 1]) / (xs[k] - xs[k - 1]) * (ys[k] - ys[k - 1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_above_what_rationals_say(seed: int) -> None:
+    """Without any tolerance, also where an end of an interval is a point of the grid."""
+    rng = np.random.default_rng(seed)
+    moves = np.array(
+        [[[0.75, 0.25], [0.125, 0.875]], [[0.25, 0.75], [0.5, 0.5]], [[1.0, 0.0], [0.5, 0.5]]][seed % 3]
+    )
+    z = np.unique(np.concatenate([[0.0, 1.0], rng.random(5)]))
+    costs = CostsAhead(Ahead(moves, rng.random((2, 2 + seed % 2)), (0.1, 1.0, 3.0, 8.0)[seed], z))
+    for size in (0.0, 1e-9, 1.0, 1e5):
+        later = rng.normal(size=len(z)) * size
+        proved = list(map(Fraction, costs.step(later).tolist()))
+        for posterior in (*rng.choice(costs.cuts, 3), *rng.random(1)):
+            at = Fraction(float(posterior))
+            optimum = exactly(costs, later, at)
+            assert line(list(map(Fraction, z.tolist())), proved, at) <= optimum
+            assert costs.least(later, costs.beliefs(np.array(posterior))) <= optimum
 
 
 @pytest.mark.parametrize("name", CHAINS)
@@ -194,12 +239,12 @@ def test_other_problems_have_no_such_bound(problem: Ask) -> None:
 
 def test_rounding_is_covered() -> None:
     """One step from nothing, against rationals: the optimum of the last release is at least what the grid says."""
-    ahead = Ahead(np.array(CHAINS["stays"]), 1 - np.eye(2), math.log(3), grid(33))
-    up = Fraction(ahead._factors[1])  # above e^epsilon, so the optimum is no larger
+    costs = CostsAhead(Ahead(np.array(CHAINS["stays"]), 1 - np.eye(2), math.log(3), grid(33)))
+    up = Fraction(costs.factors[1])  # above e^epsilon, so the optimum is no larger
     theta = 1 / (1 + up)
     for belief in (Fraction(1, 3), Fraction(2, 5), Fraction(1, 2), Fraction(4, 7)):
         assert min(belief, 1 - belief) >= theta  # there the closed form is: each letter its own group
         error = sum(p * (1 - p) / up for p in (belief, 1 - belief))
-        said = ahead.least(np.zeros(33), float(belief))
+        said = costs.least(np.zeros(33), Balls.fractions([belief]))
         assert Fraction(said) <= error
         assert float(error) - said < 1e-11
