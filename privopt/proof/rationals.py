@@ -53,6 +53,24 @@ def floor(value: Fraction | float, bits: int = 96) -> Fraction:
     return Fraction(math.floor(exact * scale)) / scale
 
 
+def simplest(low: Fraction, high: Fraction) -> Fraction:
+    """The number from low to high, both positive, that is shortest to write: of the least denominator.
+
+    Examples
+    --------
+    >>> simplest(Fraction(314, 100), Fraction(315, 100))
+    Fraction(22, 7)
+    """
+    wholes = list[int]()
+    while low.denominator != 1 and (whole := math.floor(low)) + 1 > high:
+        wholes.append(whole)
+        low, high = 1 / (high - whole), 1 / (low - whole)
+    found = Fraction(math.ceil(low))
+    for whole in reversed(wholes):
+        found = whole + 1 / found
+    return found
+
+
 @dataclass(frozen=True)
 class Levels:
     """Enclosures of e^level by name, and the bits of the logarithm that prove them."""

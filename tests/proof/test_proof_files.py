@@ -24,8 +24,9 @@ import privopt as po
 from privopt.cli import app
 from privopt.errors import InvalidProblem
 from privopt.files.json import write_json
+from privopt.proof import checker
 from privopt.proof.rationals import json_lines
-from privopt.proof.vipr import vipr
+from privopt.proof.vipr import Vipr, vipr
 from privopt.proof.write import CHECKERS, FOLDER, Proof, check_file, draft_of, prove
 
 OF_ITS_OWN = {"checker.py": 200} | {name: 150 for name in CHECKERS.values() if name != "checker.py"}
@@ -56,6 +57,7 @@ POSED: dict[str, Any] = {
     "metric-table": po.MetricPrivacy(
         po.Metric.line(3), [0.5, 0.25, 0.25], [[0, 1], [1, 0], [2, 2]], 2.0, radius=1.0
     ),
+    "edges": po.BoundaryColouring(po.DatasetGraph.line(4, 5), 0.5, 0.01),
     "set-lip": po.LocalInformationPrivacy(NEAR, 0.5, utility=HAMMING),
     "set-ldp": po.LocalInformationPrivacy(NEAR, 0.5, notion="ldp", utility=HAMMING),
     "set-pointwise": po.PointwiseMaximalLeakage(NEAR, 0.5, utility=HAMMING),
@@ -302,26 +304,40 @@ def test_a_solution_writes_its_proof_and_the_command_line_too(tmp_path: Path) ->
     assert subprocess.run(program, check=True, capture_output=True, text=True).stdout.count("PROVED") == 4
 
 
-@pytest.mark.parametrize("name", ["lip", "metric", "metric-table"])
-def test_viprchk_accepts_both_files_and_refuses_changed_ones(name: str, tmp_path: Path) -> None:
+def planted(files: Vipr) -> tuple[str, str]:
+    """The same files with another mechanism, and with a bound that is out of reach."""
+    lines = files.privacy.splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("mechanism"))
+    lines[place] = "mechanism 3 0 1 4 1 8 1"
+    found = re.search(r"RTP range (\S+) inf", files.bound or "")
+    assert found is not None
+    return "\n".join(lines) + "\n", (files.bound or "").replace(found[1], "1000000")
+
+
+@pytest.mark.parametrize("name", ["lip", "metric", "metric-table", "edges"])
+def test_vipr_files_prove_both_claims_and_changed_ones_do_not(name: str, tmp_path: Path) -> None:
+    files, path = vipr(draft_of(*solved(name))), tmp_path / "proof.vipr"
+    assert files.bound is not None
+    good, bad = (files.privacy, files.bound), planted(files)
+    assert all(viprchk.stated(text).holds() for text in good)
+    assert not any(viprchk.stated(text).holds() for text in bad)
     try:
         viprchk.program()
     except viprchk.Missing as reason:
         pytest.skip(str(reason))
-    files, path = vipr(draft_of(*solved(name))), tmp_path / "proof.vipr"
-    assert files.bound is not None
-    for text in (files.privacy, files.bound):
+    for text in (*good, *bad):
         path.write_text(text, encoding="utf-8")
-        assert viprchk.accepts(path)
-    lines = files.privacy.splitlines()
-    place = next(i for i, line in enumerate(lines) if line.startswith("mechanism"))
-    lines[place] = "mechanism 3 0 1 4 1 8 1"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert not viprchk.accepts(path)
-    stated = re.search(r"RTP range (\S+) inf", files.bound)
-    assert stated is not None
-    path.write_text(files.bound.replace(f"range {stated[1]} inf", "range 1000000 inf"), encoding="utf-8")
-    assert not viprchk.accepts(path)
+        assert viprchk.accepts(path) == (text in good)
+
+
+def test_numbers_in_vipr_files_are_on_their_side_of_the_level_and_short() -> None:
+    files = vipr(draft_of(*solved("metric-table")))  # of the level 2
+    for text, side in ((files.privacy, -1), (files.bound or "", 1)):
+        rows = [terms for sense, _, terms in viprchk.stated(text).rows if sense == "L"]
+        (factor,) = {-v for terms in rows for v in terms.values() if v < 0}
+        assert all(side * (end - 2) > 0 for end in checker.log(factor, 200))
+        assert abs(float(factor) - np.exp(2)) < 1e-5
+        assert len(str(factor)) < 30
 
 
 def test_colourings_with_three_colours_and_weights() -> None:
