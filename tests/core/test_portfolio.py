@@ -22,6 +22,7 @@ from privopt.core.compare import spent
 from privopt.core.dispatch import solve_from
 from privopt.core.isolate import START, SolverTimeout
 from privopt.core.portfolio import proving
+from privopt.solvers.local_information_privacy.subset_merging import SubsetMerging
 
 RNG = np.random.default_rng(5)
 WIDE = po.LocalInformationPrivacy(po.JointDistribution.normalised(RNG.dirichlet(np.ones(12), 8)), 1.0)
@@ -464,3 +465,59 @@ def test_wrong_speeds_of_the_machine_change_the_order_and_not_the_answer(
     solution = po.solve(WIDE, time_limit=60.0)
     assert alone.status is solution.status is po.Status.OPTIMAL
     assert solution.objective == pytest.approx(alone.objective, rel=1e-6)
+
+
+@dataclass(frozen=True)
+class Using(Noting):
+    """Spends all it is given."""
+
+    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
+    seconds: ClassVar[float] = 0.05
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        self.times.append(budget.remaining)
+        time.sleep(budget.remaining)
+        return po.Proposal(problem.safe())
+
+
+@dataclass(frozen=True)
+class Proving(Using):
+    """A proof that is far away and takes all it is given."""
+
+    name: ClassVar[str] = "proving"
+    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.BOUNDED
+    seconds: ClassVar[float] = 2.0
+
+
+@dataclass(frozen=True)
+class Merging(Planted):
+    """Quick answers, of a feasible solver that says it needs far longer than any limit here."""
+
+    name: ClassVar[str] = "merging"
+    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
+    interruptible: ClassVar[bool] = True
+    seconds: ClassVar[float] = 5.0
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        return replace(SubsetMerging().run(problem, budget), bound=None, dual=None)
+
+
+def test_a_solver_whose_end_is_far_away_has_a_part_before_a_long_proof(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    only = {(po.LocalInformationPrivacy, cls.name): cls for cls in (Proving, Merging)}
+    monkeypatch.setattr(_registry, "_solvers", only)
+    monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
+    monkeypatch.setattr("privopt.core.portfolio.STARTING", 1e3)  # nothing runs beside
+    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver, problem: solver.polls(problem))
+    tried = po.solve(WIDE, time_limit=1.0).alternatives
+    assert any("by merging" in line for line in tried)
+
+
+def test_who_was_stopped_runs_again_only_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_registry, "_solvers", {(po.LocalInformationPrivacy, "planted"): Using})
+    monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
+    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver, problem: solver.polls(problem))
+    Noting.times.clear()
+    po.solve(WIDE, time_limit=1.0)
+    assert Noting.times == sorted(Noting.times)
