@@ -136,17 +136,24 @@ def _enclosure(
         ends = [each for each in (known[1], shown.bound(step)) if each is not None]
         if not ends:
             return None
-        total.append(
-            (step.release.length * min(lo for lo, _ in ends), step.release.length * min(hi for _, hi in ends))
-        )
+        low, high = (min(each) for each in zip(*ends, strict=True))
+        count = step.release.length
+        total.append((_times(count, low, -math.inf), _times(count, high, math.inf)))
     letters = 1 if problem.lasting else problem.span
-    low, high = (math.fsum(each) / letters for each in zip(*total, strict=True))
-    room = 4 * U * math.fsum(max(abs(lo), abs(hi)) for lo, hi in total) / letters + ETA
-    if not (math.isfinite(low) and math.isfinite(high)):
+    if not all(math.isfinite(end) for ends in total for end in ends):
         return None
     if all(hi == 0 for _, hi in total):  # nothing costs less than nothing, on any machine
         return 0.0, 0.0
-    return low - room, high + room
+    least, most = (math.fsum(each) for each in zip(*total, strict=True))  # rounded once
+    return (
+        math.nextafter(math.nextafter(least, -math.inf) / letters, -math.inf),
+        math.nextafter(math.nextafter(most, math.inf) / letters, math.inf),
+    )
+
+
+def _times(count: int, value: float, toward: float) -> float:
+    """The product, rounded towards one side where it may not be exact."""
+    return count * value if count == 1 or value == 0 else math.nextafter(count * value, toward)
 
 
 @dataclass(eq=False)

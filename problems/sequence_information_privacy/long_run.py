@@ -11,8 +11,7 @@ Over T releases the differences of h cancel but for the first and the last one, 
 (max h - min h) / T. In the long run it is thus between the least and the largest r over the pairs that can be, whatever h is. The potential h
 is found by value iteration; nothing rests on how near it is to the solution, for which r is constant.
 
-**Rounding.** Weights are exact; every E is two sums of products of numbers that are not negative with values of h, fewer
-than m + k + 8 roundings in a row, each of at most 2^-53 of max |h|, and likewise the sum of c; twice that is taken outward.
+**Rounding.** Weights are exact; r is computed in balls from the last h.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.arrays import Bools, Floats, Ints
+from privopt.core.balls import ETA, Balls, U
 from privopt.core.problem import Enclosure
 from privopt.mechanisms.policy.beliefs import distinct
 from privopt.mechanisms.policy.kernel import TOTAL
@@ -47,7 +47,6 @@ STEP = 0.95
 """Of a round: less than 1, so that policies that alternate converge too."""
 CLOSE = 1e-11
 """Width of the enclosure, relative to the largest distortion, at which the iteration ends."""
-_UNIT = 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,13 +147,25 @@ def lasting_policy(
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """The chain of beliefs and states: probabilities of releases (G, k, m), costs (G, k), and which pairs can be."""
+    """The chain of beliefs and states: probabilities of releases (G, k, m), distortions (k, m), costs (G, k), and which pairs can be."""
 
     chances: Floats
+    prices: Floats
     cost: Floats
     can: Bools
     following: Ints
     moves: Floats
+
+    def enclosed(self, h: Floats) -> Balls:
+        """Balls around r."""
+        moves = Balls(self.moves, self.moves * U + ETA * (self.moves > 0))
+        later = Balls.exact(h) @ moves.T
+        rest = Balls.exact(-h)
+        for y in range(self.following.shape[1]):
+            rest = rest + Balls.exact(self.chances[:, :, y]) * (
+                later[self.following[:, y]] + self.prices[:, y]
+            )
+        return rest
 
     def onward(self, h: Floats) -> Floats:
         """E[h(next)] for every pair."""
@@ -181,6 +192,7 @@ def mean_cost(policy: SequencePolicy, machine: Machine) -> Enclosure:
     chances = machine.weights[:, own, :] / float(TOTAL)
     pairs = _Pairs(
         chances,
+        cost[own],
         (chances * cost[own]).sum(axis=2),
         machine.beliefs > 0,
         machine.following,
@@ -189,13 +201,13 @@ def mean_cost(policy: SequencePolicy, machine: Machine) -> Enclosure:
     unit = float(np.abs(cost).max())
     if not unit:
         return 0.0, 0.0
-    h, best = np.zeros(pairs.cost.shape), (-math.inf, math.inf)
+    h = np.zeros(pairs.cost.shape)
+    rounding = 4 * (cost.shape[1] + chain.k + 8) * U
     for _ in range(max(16, WORK // (pairs.chances.size * (1 + chain.k)))):
         rest = pairs.cost + pairs.onward(h) - h
         low, high = float(rest[pairs.can].min()), float(rest[pairs.can].max())
-        room = 4 * (cost.shape[1] + chain.k + 8) * _UNIT * (unit + 2 * float(np.abs(h).max()))
-        best = max(best[0], low - room), min(best[1], high + room)
-        if best[1] - best[0] <= CLOSE * unit or high - low <= room:
+        if high - low <= max(CLOSE * unit, rounding * (unit + 2 * float(np.abs(h).max()))):
             break
         h = np.where(pairs.can, h + STEP * (rest - 0.5 * (low + high)), 0.0)
-    return best
+    proved = pairs.enclosed(h)
+    return float(proved.lower[pairs.can].min()), float(proved.upper[pairs.can].max())

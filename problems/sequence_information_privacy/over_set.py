@@ -16,6 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.balls import Balls, above
 from privopt.core.certificate import Terms
 from privopt.core.problem import Enclosure
 from privopt.errors import InvalidProblem
@@ -33,7 +34,7 @@ from privopt.problems.sequence_information_privacy.reach import HOPE, affordable
 MOST_CELLS = 2**24
 """Of all kernels of one release."""
 ROUNDING, STEP = 2.0**-40, 2.0**-44
-"""Nats: more than the rounding of ratios, and more than bounds of beliefs are moved outward at each release."""
+"""Nats: how far below the bound the leakage that is attained is read: more than bounds of beliefs are moved outward at each release."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,8 @@ def level_over(problem: SequenceData, policy: SequencePolicy, ambiguity: ChainAm
     """
     follow = _Follow()
     complete = _followed(problem, policy, FilterOver(problem.chain, 1, ambiguity), follow)
-    high = 0.0 if follow.ratio <= 1 else math.log(follow.ratio) + ROUNDING
-    room = 2 * ROUNDING + STEP * problem.horizon
+    high = 0.0 if follow.ratio <= 1 else float(Balls.exact(above(np.array(follow.ratio))).log().upper)
+    room = ROUNDING + STEP * problem.horizon
     low = max(0.0, high - room) if _attained(ambiguity) else 0.0
     if not complete:
         return Level(False, low)
