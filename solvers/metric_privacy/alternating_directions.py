@@ -28,7 +28,7 @@ SMALL = 20_000
 SHARE, LEAST = 0.8, 0.3
 """Parts of the time that the steps may take, at most and at least; the rest is for judging."""
 
-AFTERWARDS, COMPILED = 2.5e-6, 1.2e-6
+AFTERWARDS, COMPILED = 2.5e-6, 0.7e-6
 """Seconds for each pair and output to repair what the last step left and to prove it; where numba is installed."""
 
 LEAST_SHARE = 1 / 20
