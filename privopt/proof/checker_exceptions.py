@@ -334,18 +334,18 @@ class Posteriors:
 
 def solved(rows: list[Row]) -> Row | None:
     """The solution x of rows[0] . x = 1 and row . x = 0 for the others; None if there is not just one."""
-    k = len(rows)
-    left = [[*row, Fraction(int(i == 0))] for i, row in enumerate(rows)]
-    for column in range(k):
+    k, here, whole = len(rows), 1, [lcm(*(v.denominator for v in row)) for row in rows]
+    left = [[*(int(v * whole[i]) for v in row), whole[i] * (i == 0)] for i, row in enumerate(rows)]
+    for column in range(k):  # in integers: the pivot before divides all that is left (Bareiss)
         pivot = next((i for i in range(column, k) if left[i][column]), None)
         if pivot is None:
             return None
-        left[column], left[pivot] = left[pivot], left[column]
-        left[column] = [a / left[column][column] for a in left[column]]
-        for i in range(k):
-            if i != column and left[i][column]:
-                left[i] = [a - left[i][column] * b for a, b in zip(left[i], left[column], strict=True)]
-    return [row[k] for row in left]
+        top, before = left.pop(pivot), here
+        left.insert(column, top)
+        here = top[column]
+        for i in (i for i in range(k) if i != column):
+            left[i] = [(a * here - left[i][column] * b) // before for a, b in zip(left[i], top, strict=True)]
+    return [Fraction(row[k], here) for row in left]
 
 
 if __name__ == "__main__":

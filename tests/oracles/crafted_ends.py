@@ -9,12 +9,37 @@ from typing import Any
 from oracles.crafted_files import HALF, TINY, changed, lines
 from oracles.crafted_sets import BASE, set_bounds_file
 from oracles.planted_proofs import Lines
-from privopt.proof import checker, checker_redaction
+from privopt.proof import checker, checker_redaction, checker_redaction_bounds
 from privopt.proof.rationals import written
 
 STEPS = [[[3, 2], [2, 3]], [[1, 4], [3, 2]]]
 """Steps of which one tells more than the other."""
 LAPLACE = {"noise": "laplace", "scale": 3}
+TREES: Any = (
+    [None],
+    [[0, "5/4"], None, None],
+    [[1, "5/4"], None, None],
+    [[1, "4/3"], [0, "6/5"], None, None, None],
+    [[1, "4/3"], [1, "6/5"], None, None, None],
+)
+HIDDEN: Any = (
+    ([2, 4], [[[2, 3], [2, 3]], [[2, 6], [1, 7]], [[3, 1], [3, 1]]], [2, 1, 2, 1, 1], [2, 4, 4, 0, 3, 4], 1, "7/4", 0, [4, 13, 23, 24, 27, 31, 32, 33, 36, 37, 53, 56, 61]),
+    ([1, 1], [[[2, 3], [4, 1]]], [0], [4, 3], 0, 2, 4, [7, 13, 14, 19, 23, 25, 28, 32, 37, 38, 43, 44, 58, 61]),
+    ([2, 3], [[[4, 1], [1, 4]], [[3, 1], [2, 2]]], [0, 0, 0, 0, 1], [1, 0, 4, 2, 4, 2], 3, 3, 3, [1, 8, 20, 23, 29, 35, 46]),
+    ([1, 2], [[[3, 2], [1, 4]], [[6, 2], [2, 6]]], [1, 0, 1, 1, 1], [1, 1, 1, 2, 3, 4], 4, 3, 3, [17, 22, 29, 46]),
+    ([4, 2], [[[4, 4], [6, 2]], [[4, 1], [3, 2]]], [1, 1, 1, 0, 0], [1, 1, 1, 1, 0, 0], 2, "7/4", 4, [1, 4, 6, 7, 12, 14, 26, 28, 36, 40, 42, 47, 50, 54, 61, 62]),
+    ([3, 4], [[[5, 3], [1, 7]]], [0] * 5, [4, 2, 1, 0, 0, 3], 0, "7/4", 4, [1, 3, 6, 15, 36, 49, 57, 58]),
+    ([2, 1], [[[4, 4], [1, 7]], [[1, 4], [4, 1]]], [0, 1, 1, 0, 0], [1, 4, 0, 2, 2, 4], 3, "7/4", 4, [3, 8, 9, 12, 13, 16, 18, 31, 33, 37, 41, 44, 49, 61, 62, 63]),
+    ([3, 4], [[[11, 1], [4, 8]], [[2, 3], [4, 1]]], [0, 1, 0], [0, 4, 3, 4], 1, 2, 0, [1, 2, 3, 4, 6, 7, 9, 15, 16, 17, 24, 25, 29, 30, 32, 35, 36, 38, 41, 42, 44, 45, 46, 52, 54, 58, 62]),
+    ([1, 4], [[[5, 11], [13, 3]], [[4, 4], [7, 1]], [[1, 4], [4, 1]]], [1, 2, 0], [3, 2, 4, 4], 3, 3, 2, [1, 6, 10, 12, 15, 19, 20, 21, 23, 25, 26, 28, 29, 30, 32, 34, 35, 36, 37, 38, 39, 42, 47, 48, 51, 52, 55]),
+    ([4, 3], [[[2, 3], [1, 4]], [[8, 8], [10, 6]], [[5, 7], [1, 11]]], [2, 0, 1], [1, 3, 1, 1], 0, 2, 1, [1, 3, 4, 7, 9, 12, 18, 24, 26, 27, 28, 32, 33, 38, 43, 44, 45, 47, 50, 54, 55, 56, 58, 61, 62]),
+    ([4, 3], [[[15, 1], [5, 11]]], [0] * 3, [2, 2, 2, 1], 0, 2, 2, [2, 9, 24, 35, 46, 55, 56, 58]),
+    ([2, 2], [[[11, 5], [2, 14]], [[9, 7], [3, 13]], [[2, 14], [12, 4]]], [0, 0, 2], [4, 4, 1, 3], 0, 3, 4, [3, 5, 7, 12, 13, 16, 17, 23, 28, 29, 30, 31, 32, 34, 36, 37, 40, 41, 48, 49, 50, 53, 56, 58, 60, 62]),
+)  # fmt: skip
+"""Chains with one private record: first record, steps, which, weights, the record, e^level, the tree, and nodes in 64ths.
+
+Found among random ones: each has a least cost that a program with a mistake gets wrong.
+"""
 
 
 def redaction() -> Iterator[Lines]:
@@ -51,6 +76,18 @@ def redaction() -> Iterator[Lines]:
 def _level(ratio: Fraction) -> Any:
     """A level of which a ratio is just below e^level."""
     return {"level": written(checker.log(ratio, 32)[1]), "below": written(ratio), "above": 10**6}
+
+
+def redaction_bounds() -> Iterator[Lines]:
+    """Tables with many lines, trees that split either value, steps that turn values round."""
+    for initial, steps, places, weights, place, above, tree, nodes in HIDDEN:
+        problem: Any = {"initial": initial, "steps": steps, "step_of": places, "weights": weights}
+        problem |= {"private": [place], "levels": {"upper": {**HALF, "above": above}}}
+        proof: Any = {"depths": [place, len(places) - place], "tree": TREES[tree]}
+        proof["nodes"] = [0, *(i << 54 for i in nodes), 1 << 60]
+        least = checker_redaction_bounds.least_cost(problem, checker.number(above), proof)
+        bound = 1 - (weights[place] + Fraction(least, 2**60)) / sum(weights)
+        yield lines("redaction_bounds", problem, {}, {}, {**proof, "bound": written(bound)})
 
 
 def gaussian_noise() -> Iterator[Lines]:
@@ -95,6 +132,7 @@ def wrong() -> Iterator[Lines]:
     yield lines("redaction", never, {"hide": [[1, 1], [0, 0]], "total": 1}, {})
     out = {**never, "initial": [1, 1], "steps": [[[1, 1], [0, 2]]], "levels": {"upper": _level(Fraction(20))}}
     yield lines("redaction", out, {"hide": [[1, 1], [0, 1]], "total": 1}, {})
+    yield from _not_hidden()
     rounded = next(gaussian_noise())
     yield changed(changed(rounded, (1, "levels"), _leak("2/5")), (4, "method"), "subsets")
     yield changed(rounded, (1, "levels"), _leak(written(Fraction(37, 72) - TINY)))
@@ -106,6 +144,18 @@ def wrong() -> Iterator[Lines]:
     yield lines("gaussian_noise", one, {"noise": "laplace", "scale": -1}, {}, {"method": "group"})
     yield _no_m_matrix()
     yield from _no_members()
+
+
+def _not_hidden() -> Iterator[Lines]:
+    """Bounds that are a unit of the tables too good, three values, and files that claim something of a mechanism."""
+    made = list(redaction_bounds())
+    for file in made:
+        yield changed(file, (4, "bound"), written(checker.number(file[4]["bound"]) - Fraction(1, 2**80)))
+    yield changed(made[0], (2, "hide"), [])
+    yield changed(made[0], (3, "released"), 0)
+    three = {"initial": [1, 1, 1], "steps": [], "step_of": [], "weights": [1], "private": [0]}
+    proof = {"depths": [0, 0], "tree": [None], "nodes": [0, 1 << 60], "bound": 1}
+    yield lines("redaction_bounds", {**three, "levels": {"upper": HALF}}, {}, {}, proof)
 
 
 def _no_m_matrix() -> Lines:
@@ -156,5 +206,5 @@ def _no_members() -> Iterator[Lines]:
 
 
 EDGES: dict[str, Callable[[], Iterator[Lines]]] = {
-    f.__name__: f for f in (redaction, gaussian_noise, set_bounds)
+    f.__name__: f for f in (redaction, redaction_bounds, gaussian_noise, set_bounds)
 }

@@ -150,7 +150,7 @@ def _in_node(node: ast.AST, function: ast.FunctionDef) -> Iterator[_Place]:
         def compute(node: ast.BinOp = node) -> None:
             node.op = COMPUTED[type(node.op)]()
 
-        yield _Place(named(type(node.op).__name__), compute)
+        yield _Place(f"{named(type(node.op).__name__)} at {node.lineno}:{node.col_offset}", compute)
     if isinstance(node, ast.BoolOp):
         for i in range(len(node.values)):
 

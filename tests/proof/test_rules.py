@@ -26,7 +26,72 @@ AGAIN = {
 """Rules without which something else refuses the same files, and what."""
 
 TABLE = "a table has rows of one length, and those of the chain or the mechanism agree with it"
+PAIRED = "both are made of one list, or of one entry for each input"
+PRICES = "prices or slopes are multiplied with a row of that length elsewhere"
+WORDS = "words of a sentence"
+LATER = "what comes after the last record costs nothing"
 HARMLESS = {
+    "trade_off": {
+        "least: lengths may differ": PAIRED,
+        "leaf: lengths may differ": PRICES,
+        "most_weighed: Gt 0 made GtE in f": "0 times either end is 0",
+        "tight: lengths may differ": PAIRED,
+        "check: lengths may differ": TABLE,
+    },
+    "exceptions": {
+        "exceptions: lengths may differ at 36:": PAIRED,
+        "shares: lengths may differ": TABLE,
+        "least_cost: lengths may differ at 62:104": PAIRED,
+        "least_cost: lengths may differ at 72:": PAIRED,
+        "most_said: lengths may differ at 82:": PAIRED,
+        "most_said: lengths may differ at 84:": PRICES,
+        "check: below swapped at 97:": "both ends have the same names",
+        "check: lengths may differ": TABLE,
+    },
+    "information": {
+        "useful: lengths may differ at 27:": TABLE,
+        "information: lengths may differ": TABLE,
+        "least_at_vertices: 1 made one more at 70:": "rows are combinations of that many, so that more are never independent",
+        "least_at_vertices: min swapped": "rows are combinations of that many, so that more are never independent",
+        "least_at_vertices: GtE 0 made Gt in min(part)": "a vertex where an input has probability 0 is one of fewer inputs",
+        "least_at_vertices: lengths may differ at 75:": "no solution has no entries",
+        "leaf: lengths may differ": PRICES,
+        "solved: part 1 left out in i != column": "0 times a row is taken off",
+        "solved: lengths may differ at 142:": PAIRED,
+    },
+    "lift_family": {
+        "shares: rule dropped": AGAIN["every value of the secret occurs"],
+        "shares: Gt 0 made GtE": AGAIN["every value of the secret occurs"],
+        "shares: min swapped": AGAIN["every value of the secret occurs"],
+        "moved: lengths may differ": PAIRED,
+        "kept: lengths may differ": PAIRED,
+        "kept: Gt 0 made GtE in side": "a side is 1 or -1",
+        "reached: lengths may differ": PRICES,
+        "half_spaces: lengths may differ": TABLE,
+        "half_spaces: Gt 0 made GtE in side": "a side is 1 or -1",
+        "least_cost: lengths may differ": PAIRED,
+        "most_said: 1 made one more at 111:": "the rows that it makes are replaced",
+        'check: condition made False in [f"PROVED': WORDS,
+        "check: condition made False in problem['bounds']": WORDS,
+        "check: below swapped at 126:": "there are ends above where there are ends below",
+        "check: condition made True in f'costs": WORDS,
+        "check: condition made False in f'costs": WORDS,
+    },
+    "redaction_bounds": {
+        "__init__: lengths may differ": PAIRED,
+        "__init__: FloorDiv in sum(cost)": "what is at least 0 is rounded down anyway",
+        "__init__: 1 made one more at 39:": LATER,
+        "__init__: 0 made one more at 39:": LATER,
+        "before: LtE 0 made Lt in worth": "of two lines that meet the steeper is the lower one from the next node on",
+        "before: FloorDiv in v *": "what is at least 0 is rounded down anyway",
+        "before: 0 made one more at 52:": "all are set",
+        "least: condition made True in if key": "what is known is computed again",
+        "unneeded: GtE 0 made Gt": "of three lines that meet in a point the middle one is nowhere below both",
+        "sides: Lt 0 made LtE in t <": "the private record is on no side of itself",
+        "sides: Lt 0 made LtE in step": "after a step that says nothing all is released, whatever it is called",
+        "sides: lengths may differ at 102:": TABLE,
+        "least_cost: 2 made one more at 127:": "there is no third end",
+    },
     "post_randomisation": {
         "kept: rule dropped": AGAIN["a table that is kept has a weight for each input"],
         "kept: all swapped": AGAIN["a table that is kept has a weight for each input"],
@@ -76,6 +141,18 @@ HARMLESS = {
 }  # fmt: skip
 """Changes of a program that change nothing, by how they begin, with the reason."""
 LIMITS = {
+    "trade_off": ("len(sums) <= 1000", "entropy: 1000 made"),
+    "exceptions": ("count <= 10", "sets: 10 made"),
+    "information": (
+        "<= 1000",
+        "useful: 1000 made",
+        "useful: max swapped",
+        "10 ** 5",
+        "least_at_vertices: 10 made",
+        "least_at_vertices: 5 made",
+        "Mult in comb(n, k)",
+        "Sub in k - 1 at 71:",
+    ),
     "gaussian_noise": ("len(s) <= 12", "12 made one more", "10 ** 6", "check: 10 made", "check: 6 made"),
     "redaction": ("self.k <= 1000", "1000 made one more"),
     "sequence": ("each kernel is used at one belief",),
