@@ -5,21 +5,26 @@ probability, so that its output counts, also where ``high`` is 1; one that is no
 
 - Raising redaction probabilities never raises the leakage. So a box without a private mechanism at its upper corner has none, and a
   cell whose showing would leak too much there is hidden throughout.
-- For an output of a left and one of a right event let N(x) be its probability given value x of a private record. Privacy
-  demands F = N(x) - e^epsilon N(x') <= 0 for every output that is shown. N is linear in each probability and increasing,
-  so the partial derivatives of F lie between those that the corners give: with g the lower ones, F >= F(low) + sum g (r - low), and
-  with g the upper ones F >= F(high) - sum g (high - r). Each makes a linear inequality, of which the least cost is a
+- The largest ratio that the other side shows for a pair of values x, x' is at least that at the upper corner. So with N(x) the
+  probability of an event of one side, privacy demands F = N(x) - t N(x') <= 0 of every event that is shown, t being e^epsilon over
+  that ratio. F is linear in each redaction probability. Its derivative by that of value v of a record is D E: D is ``Pr(all nearer hidden, v | x)``
+  less t times the same given x', E what follows. D after a step rises with every entry of D before it, so its least
+  and largest values over a box come from one walk that takes the end of each probability by the sign of its D.
+- Exchanging one record after another, between a corner and a point of the box, makes F(r) a sum of such derivatives in
+  which either D is at the corner and E anywhere in the box, or the other way round. With the lower ones, F >= F(low) + sum g (r - low), and
+  with the upper ones F >= F(high) - sum g (high - r). Each makes a linear inequality, of which the least cost is a
   continuous knapsack: for any price of the inequality its Lagrangian is a bound, which is what is taken.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
 from privopt.arrays import Bools, Floats, Ints
-from privopt.problems.redaction.box_model import COUNTED, TINY, Secret, Side, Stretch
+from privopt.problems.redaction.box_model import COUNTED, TINY, Secret, Side, Stretch, times
 from privopt.problems.redaction.track import U
 
 DEAREST = 1e200
@@ -116,88 +121,164 @@ class Found:
     empty: Bools
 
 
-def found(stretch: Stretch, boxes: Boxes) -> Found:
-    """The best of all cuts, for every ordered pair of values of every private record its worst output at the boxes' middle."""
+def found(stretch: Stretch, boxes: Boxes, near: Floats) -> Found:
+    """The best of all cuts, for every ordered pair of values of every private record its worst output at points near by.
+
+    Cuts of a left and of a right side bound different records, so that both gains count.
+    """
     cost, worth = stretch.costs(boxes.low)
-    bound, points, low = cost, boxes.low, boxes.low
-    empty = np.zeros(len(boxes), dtype=np.bool_)
-    width = boxes.high - boxes.low
+    low, empty = boxes.low.copy(), np.zeros(len(boxes), dtype=np.bool_)
+    gains: tuple[list[_Gain], list[_Gain]] = [], []
     for secret in stretch.secrets:
-        for cut in _cuts(stretch, secret, boxes):
-            value, place = _knapsacks(cut, cost, worth, width)
-            best = value.argmax(axis=1)
-            rows = np.arange(len(boxes))
-            better = value[rows, best] > bound
-            bound = np.where(better, value[rows, best], bound)
-            points = np.where(better[:, None, None], boxes.low + place[rows, best], points)
-            raised, none = _raised(cut, boxes, width)
-            low, empty = np.maximum(low, raised), empty | none
+        most = both(secret, boxes.high, boxes.shown, stretch.error)
+        for i, (side, other) in enumerate(zip(secret.sides, most[::-1], strict=True)):
+            gain = _Gain.none(boxes)
+            if side.records:
+                view = _View.of(secret, side, boxes, near, stretch.error)
+                times_theirs = stretch.factor / other.largest[:, secret.mine, secret.theirs] * (1 + 8 * U)
+                gain = _gain(stretch, view, boxes, times_theirs, worth)
+            low, empty = np.maximum(low, gain.low), empty | gain.empty
+            gains[i].append(gain)
+    bound, points = cost, boxes.low
+    for i, j in itertools.combinations_with_replacement(range(len(stretch.secrets)), 2):
+        left, right = gains[0][i], gains[1][j]
+        value = (cost + left.value + right.value) * (1 - 4 * U)
+        better = value > bound
+        bound = np.where(better, value, bound)
+        points = np.where(better[:, None, None], boxes.low + left.moves + right.moves, points)
+    empty = empty | (low > boxes.high).any(axis=(1, 2))
     low = np.minimum(low, boxes.high)
     return Found(bound, np.maximum(np.minimum(points, boxes.high), low), low, empty)
 
 
-def _cuts(stretch: Stretch, secret: Secret, boxes: Boxes) -> tuple[Cuts, Cuts]:
-    """Of the worst output of each pair, the cuts at both corners."""
-    error, factor = stretch.error, stretch.factor
-    middle = (boxes.low + boxes.high) / 2
-    corners = [_Corner.of(secret, boxes, middle, table, error) for table in (boxes.low, boxes.high)]
-    small, large = corners
-    less, more = 1 - 2 * error, 1 + 2 * error
-    width = boxes.high - boxes.low
-    at_low = small.mine * less - factor * small.theirs * more - TINY
-    at_high = large.mine * less - factor * large.theirs * more - TINY
-    shape = (*small.mine.shape, *stretch.free.shape)
-    steep, flat = np.zeros(shape), np.zeros(shape)
-    for side in (0, 1):
-        at = secret.sides[side].records
-        least = small.rises[side][0] * less - factor * large.rises[side][1] * more - TINY
-        most = large.rises[side][0] * more - factor * small.rises[side][1] * less + TINY
-        steep[:, :, at], flat[:, :, at] = -least, -most
-    free = stretch.free
-    steep, flat = np.where(free, np.maximum(steep, 0.0), 0.0), np.where(free, flat, 0.0)
-    terms = flat * width[:, None]
-    size = at_high - np.abs(terms).sum(axis=(2, 3)) * ((free.size + 8) * 4 * U)
-    need = size + terms.sum(axis=(2, 3))
-    return Cuts(steep, at_low), Cuts(np.maximum(flat, 0.0), need - np.abs(need) * 8 * U)
+@dataclass(frozen=True, eq=False)
+class _Gain:
+    """What the best cut of one side adds to the cost (b,), the move it asks for, raised lower corners, and boxes left empty."""
+
+    value: Floats
+    moves: Floats
+    low: Floats
+    empty: Bools
+
+    @classmethod
+    def none(cls, boxes: Boxes) -> _Gain:
+        """Of no cut."""
+        return cls(np.zeros(len(boxes)), np.zeros_like(boxes.low), boxes.low, np.zeros(len(boxes), np.bool_))
+
+
+def _gain(stretch: Stretch, view: _View, boxes: Boxes, most: Floats, worth: Floats) -> _Gain:
+    """Of one side, with what its events may be in terms of those of the other value, (b, q)."""
+    at, rows = view.side.records, np.arange(len(boxes))
+    part, free = Boxes(boxes.low[:, at], boxes.high[:, at], boxes.shown[:, at]), stretch.free[at]
+    width = part.high - part.low
+    cuts, leaky = _cuts(view, most, part, free, stretch.error)
+    gain, moves = np.zeros(len(boxes)), np.zeros(part.low.shape)
+    lowest, empty = np.where(leaky & free, 1.0, part.low), (leaky & free & part.shown).any(axis=(1, 2))
+    for cut in cuts:
+        value, place = _knapsacks(cut, worth[:, at], width)
+        best = value.argmax(axis=1)
+        better = value[rows, best] > gain
+        gain = np.where(better, value[rows, best], gain)
+        moves = np.where(better[:, None, None], place[rows, best], moves)
+        raised, none = _raised(cut, part, width)
+        lowest, empty = np.maximum(lowest, raised), empty | none
+    low, moved = boxes.low.copy(), np.zeros_like(boxes.low)
+    low[:, at], moved[:, at] = lowest, moves
+    return _Gain(gain, moved, low, np.asarray(empty))
 
 
 @dataclass(frozen=True, eq=False)
-class _Corner:
-    """Chances of the chosen outputs given either value of a pair, (b, q), and their derivatives by side, (b, q, m, k)."""
+class _View:
+    """One side of a private record over boxes, and for every pair of its values an event, (b, q).
 
-    mine: Floats
-    theirs: Floats
-    rises: tuple[tuple[Floats, Floats], tuple[Floats, Floats]]
+    ``low`` and ``high`` hold what is before hiding, (b, m, x, k), and the end, (b, x), at the corners.
+    """
+
+    secret: Secret
+    side: Side
+    low: tuple[Floats, Floats]
+    high: tuple[Floats, Floats]
+    events: Ints
+    after: tuple[Floats, Floats]
 
     @classmethod
-    def of(cls, secret: Secret, boxes: Boxes, middle: Floats, table: Floats, error: float) -> _Corner:
-        """At a table of redaction probabilities, for the worst events at the middle."""
-        chances, slopes = list[tuple[Floats, Floats]](), list[tuple[Floats, Floats]]()
-        for side in secret.sides:
-            events = _worst_events(secret, Outputs.at(side, middle, boxes.shown, error), side, boxes.shown)
-            before, end = side.tables(table)
-            b, x, k = len(table), side.start.shape[0], side.start.shape[1]
-            flat = before.transpose(0, 1, 3, 2).reshape(b, len(side.records) * k, x)
-            every = np.concatenate((flat, end[:, None]), axis=1)[np.arange(b)[:, None], events]
-            pairs = np.arange(len(secret.mine))
-            chances.append((every[:, pairs, secret.mine], every[:, pairs, secret.theirs]))
-            after = side.after(events, table)
-            mine, theirs = (
-                before[:, :, which].transpose(0, 2, 1, 3) for which in (secret.mine, secret.theirs)
-            )
-            slopes.append((mine * after, theirs * after))
-        (a, b_), (c, d) = chances
-        return cls(
-            a * c,
-            b_ * d,
-            (
-                (slopes[0][0] * c[..., None, None], slopes[0][1] * d[..., None, None]),
-                (slopes[1][0] * a[..., None, None], slopes[1][1] * b_[..., None, None]),
-            ),
+    def of(cls, secret: Secret, side: Side, boxes: Boxes, near: Floats, error: float) -> _View:
+        """The events that leak most at points near by."""
+        events = worst_events(secret, Outputs.at(side, near, boxes.shown, error), side, boxes.shown)
+        low, high = side.tables(boxes.low), side.tables(boxes.high)
+        after = side.after(events, boxes.low), side.after(events, boxes.high)
+        return cls(secret, side, low, high, events, after)
+
+    def value(self, corner: tuple[Floats, Floats], which: Ints) -> Floats:
+        """Chances of the events given a value of each pair, (b, q)."""
+        before, end = corner
+        b, m, x, k = before.shape
+        flat = np.concatenate((before.transpose(0, 1, 3, 2).reshape(b, m * k, x), end[:, None]), axis=1)
+        return np.asarray(flat[np.arange(b)[:, None], self.events, which])
+
+    def rows(self, before: Floats, most: Floats, sign: float) -> Floats:
+        """``mine + sign most theirs`` before hiding, (b, q, m, k)."""
+        mine, theirs = (
+            before[:, :, which].transpose(0, 2, 1, 3) for which in (self.secret.mine, self.secret.theirs)
         )
+        return np.asarray(mine + sign * most[:, :, None, None] * theirs)
 
 
-def _worst_events(secret: Secret, outputs: Outputs, side: Side, shown: Bools) -> Ints:
+def _extremes(view: _View, most: Floats, part: Boxes) -> tuple[Floats, Floats]:
+    """Least and largest ``mine - most theirs`` before hiding over boxes, (b, q, m, k), as floats have them.
+
+    What follows rises with each of them, so each step takes the end that makes every one least, or largest.
+    """
+    start, side = view.side.start, view.side
+    least = most_of = start[view.secret.mine] - most[:, :, None] * start[view.secret.theirs]
+    b, q, k = least.shape
+    lows, highs = np.empty((b, q, len(side.records), k)), np.empty((b, q, len(side.records), k))
+    for d in range(len(side.records)):
+        small, large = part.low[:, None, d], part.high[:, None, d]
+        lows[:, :, d], highs[:, :, d] = times(least, side.steps[d]), times(most_of, side.steps[d])
+        least = lows[:, :, d] * np.where(lows[:, :, d] < 0, large, small)
+        most_of = highs[:, :, d] * np.where(highs[:, :, d] > 0, large, small)
+    return lows, highs
+
+
+def _cuts(view: _View, most: Floats, part: Boxes, free: Bools, error: float) -> tuple[list[Cuts], Bools]:
+    """``mine - most theirs <= 0`` of the events, from both corners, exchanging records from near to far and back.
+
+    With D before and E after hiding a cell its slope is D E. From near to far D is that of a point in the box and E that of the
+    corner, from far to near the other way round.
+    """
+    lows, highs = _extremes(view, most, part)
+    ample = view.rows(view.high[0], most, 1.0) * error + TINY
+    least, largest = lows - ample, highs + ample
+    at_low, at_high = (view.rows(corner[0], most, -1.0) for corner in (view.low, view.high))
+    small, big = view.after[0] * (1 - error), view.after[1] * (1 + error) + TINY
+    exact = (view.after[0] * (1 + error) + TINY, view.after[1] * (1 - error))
+    below, above = at_low - ample, at_high + ample
+    steep = (
+        np.where(least < 0, least * exact[0], least * small),
+        np.where(below < 0, below * big, below * small),
+    )
+    flat = (
+        np.where(largest > 0, largest * big, largest * exact[1]),
+        np.where(above > 0, above * big, above * small),
+    )
+    mine, theirs = view.secret.mine, view.secret.theirs
+    needs = []
+    for corner in (view.low, view.high):
+        one, two = view.value(corner, mine), most * view.value(corner, theirs)
+        needs.append(one - two - (one + two) * error - TINY)
+    width = (part.high - part.low)[:, None]
+    cuts = [Cuts(np.where(free, np.maximum(-g, 0.0), 0.0), needs[0]) for g in steep]
+    for g in flat:
+        rate = np.where(free, -g, 0.0)
+        terms = rate * width
+        size = np.abs(terms).sum(axis=(2, 3))
+        need = needs[1] + terms.sum(axis=(2, 3)) - size * ((free.size + 8) * 4 * U)
+        cuts.append(Cuts(np.maximum(rate, 0.0), need - np.abs(need) * 8 * U))
+    return cuts, np.asarray((least > 0).any(axis=1))
+
+
+def worst_events(secret: Secret, outputs: Outputs, side: Side, shown: Bools) -> Ints:
     """The event that counts with the largest ratio, for every pair, (b, q)."""
     flags = np.ones(outputs.chances.shape[:2], dtype=np.bool_)
     flags[:, :-1] = shown[:, side.records].reshape(len(shown), -1)
@@ -205,8 +286,8 @@ def _worst_events(secret: Secret, outputs: Outputs, side: Side, shown: Bools) ->
     return np.asarray(ratios.argmax(axis=1))
 
 
-def _knapsacks(cut: Cuts, cost: Floats, worth: Floats, width: Floats) -> tuple[Floats, Floats]:
-    """Bounds (b, q) on the cost under one inequality each, and by how much the lower corner is exceeded there.
+def _knapsacks(cut: Cuts, worth: Floats, width: Floats) -> tuple[Floats, Floats]:
+    """What one inequality each adds to the cost at least, (b, q), and by how much the lower corner is exceeded there.
 
     The items in the order of cost for slope give the price; the bound is the Lagrangian at that price, rounded down.
     """
@@ -225,14 +306,14 @@ def _knapsacks(cut: Cuts, cost: Floats, worth: Floats, width: Floats) -> tuple[F
     price = np.take_along_axis(np.take_along_axis(rates, order, -1), last[..., None], -1)
     price = np.where((need > 0) & (price < DEAREST), price, 0.0)
     reduced = np.minimum(price_of - price * slopes, 0.0) * room
-    size = ((price_of + price * slopes) * room).sum(axis=-1) + (price * np.abs(need))[..., 0] + cost[:, None]
-    value = cost[:, None] + (price * need)[..., 0] + reduced.sum(axis=-1)
+    size = ((price_of + price * slopes) * room).sum(axis=-1) + (price * np.abs(need))[..., 0]
+    value = (price * need)[..., 0] + reduced.sum(axis=-1)
     value = value - size * ((slopes.shape[-1] + 16) * 4 * U)
     moved = np.zeros_like(slopes)
     np.put_along_axis(
         moved, order, taken * np.take_along_axis(np.broadcast_to(room, slopes.shape), order, -1), -1
     )
-    return np.maximum(value, cost[:, None]), moved.reshape(cut.slopes.shape)
+    return np.maximum(value, 0.0), moved.reshape(cut.slopes.shape)
 
 
 def _raised(cut: Cuts, boxes: Boxes, width: Floats) -> tuple[Floats, Bools]:

@@ -104,8 +104,9 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Secret:
-    """A private record: both sides of it, and the ordered pairs of its values, as places among the possible ones."""
+    """A private record: its place, both sides of it, and the ordered pairs of its values, as places among the possible ones."""
 
+    place: int
     sides: tuple[Side, Side]
     mine: NDArray[np.intp]
     theirs: NDArray[np.intp]
@@ -205,7 +206,9 @@ class _Maker:
     def secret(self, place: int, values: NDArray[np.intp]) -> Secret:
         """The private record at a place."""
         pairs = np.array(list(itertools.permutations(range(len(values)), 2)), dtype=np.intp)
-        return Secret((self._left(place, values), self._right(place, values)), pairs[:, 0], pairs[:, 1])
+        return Secret(
+            place, (self._left(place, values), self._right(place, values)), pairs[:, 0], pairs[:, 1]
+        )
 
     def _left(self, place: int, values: NDArray[np.intp]) -> Side:
         k, records = self.odds.shape[1], list(range(place - 1, -1, -1))

@@ -3,8 +3,10 @@
 It serves several private records, any number of states and the sequential form. Hiding all records but a stretch of them is to
 erase releases afterwards, so a mechanism that is private stays so there, and what it hides in the stretch is a lower bound on
 what it hides: those outside are free. In the stretch boxes of redaction probabilities are split, those with the least
-bound first: a value of a record is hidden always or shown sometimes, a probability is at most or at least one in the middle. Every
-box that is left out has no private mechanism, or none that costs less than the cutoff, see
+bound first: a value of a record is hidden always or shown sometimes, a probability is at most or at least one in the middle. A
+private mechanism that shows every value of a record stays private when it releases the record whole, and everything beyond it that
+only lies on that side of private records: first releases there show the same ratios as before, those beyond none. So it is enough to
+look for mechanisms that do. Every box that is left out has no such private one, or none that costs less than the cutoff, see
 :mod:`privopt.problems.redaction.box_cuts`. So every private mechanism costs at least the smaller of the cutoff and the
 least bound of the boxes left open; whatever the order of splits, and wherever the cutoff comes from.
 
@@ -20,12 +22,14 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from privopt.arrays import Bools, Floats
-from privopt.problems.redaction.box_cuts import Boxes, found, leaks, screened
+from privopt.problems.redaction.box_cuts import Boxes, found, screened
 from privopt.problems.redaction.box_model import Stretch
+from privopt.problems.redaction.box_worst import worst
 from privopt.problems.redaction.data import RedactionData
 
 KIND = "boxes"
@@ -36,6 +40,11 @@ MAX_PAIRS = 132
 """Ordered pairs of values of a private record: those of 12 states."""
 _NUMBERS = 1 << 21
 """Of the largest table of a batch."""
+_LEAST = 1e-9
+_FLAT = 1e-6
+"""Of the worst output, per unit of a redaction probability: what changes it by less is not split for its sake."""
+_NEARER = 0.8
+"""A record is split sooner by this factor than the next one farther away: what is near decides what all beyond it tell."""
 _SAME = 1e-12
 """A box is left out where it cannot save more than this share of all records."""
 
@@ -78,9 +87,15 @@ class Search:
     boxes: int = 0
     _heap: list[_Open] = field(default_factory=list)
     _count: int = 0
+    _places: list[int] = field(init=False)
+    _worth: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         shape = self.stretch.free.shape
+        self._places = [secret.place for secret in self.stretch.secrets]
+        distance = np.abs(np.arange(shape[0])[:, None] - np.array(self._places)).min(axis=1)
+        nearness = np.multiply.accumulate(np.append(1.0, np.full(shape[0], _NEARER)))[distance]
+        self._worth = np.maximum(self.stretch.weights, _LEAST) * nearness[:, None]
         low = np.where(self.stretch.free, 0.0, 1.0)
         self._push(0.0, low, np.ones(shape), np.zeros(shape, dtype=np.bool_))
 
@@ -121,15 +136,14 @@ class Search:
 
     def _treated(self, boxes: Boxes, before: Floats) -> tuple[Boxes, Floats, Floats] | None:
         """Boxes shrunk twice, with their bounds and the points these are taken at; None if none is left."""
-        points = boxes.low
+        points = (boxes.low + boxes.high) / 2
         for _ in range(2):
-            boxes, kept = self._cheap(boxes)
-            boxes, before = boxes.of(kept), before[kept]
-            boxes, kept = screened(self.stretch, boxes)
-            boxes, before = boxes.of(kept), before[kept]
+            for shrink in (self._plain, self._cheap, partial(screened, self.stretch)):
+                boxes, kept = shrink(boxes)
+                boxes, before, points = boxes.of(kept), before[kept], points[kept]
             if not len(boxes):
                 return None
-            cuts = found(self.stretch, boxes)
+            cuts = found(self.stretch, boxes, np.clip(points, boxes.low, boxes.high))
             before = np.maximum(before, cuts.bound)
             boxes = Boxes(cuts.low, boxes.high, boxes.shown)
             kept = ~cuts.empty & (before < self.cutoff - _SAME)
@@ -137,6 +151,18 @@ class Search:
             if not len(boxes):
                 return None
         return boxes, before, points
+
+    def _plain(self, boxes: Boxes) -> tuple[Boxes, Bools]:
+        """Records of which every value is shown are released whole, and all beyond; and boxes in which that may be."""
+        free, places = self.stretch.free, self._places
+        whole: Bools = np.asarray((boxes.shown | ~free).all(axis=2) & free.any(axis=1))
+        first, last = min(places), max(places)
+        beyond = whole.copy()
+        beyond[:, :first] = np.logical_or.accumulate(whole[:, :first][:, ::-1], axis=1)[:, ::-1]
+        beyond[:, last + 1 :] = np.logical_or.accumulate(whole[:, last + 1 :], axis=1)
+        cells = beyond[:, :, None] & free
+        kept = ~((boxes.low > 0) & cells).any(axis=(1, 2))
+        return Boxes(boxes.low, np.where(cells, 0.0, boxes.high), boxes.shown | cells), np.asarray(kept)
 
     def _cheap(self, boxes: Boxes) -> tuple[Boxes, Bools]:
         """Upper corners lowered to what costs no more than the cutoff; a cell that must be lower than 1 is shown."""
@@ -149,27 +175,23 @@ class Search:
         return Boxes(boxes.low, high, shown), cost < self.cutoff - _SAME
 
     def _split(self, boxes: Boxes, bounds: Floats, points: Floats) -> None:
+        """Split where the worst output of the point at which the bound is taken may change most."""
         counted = self.stretch.free & ((points < 1) | boxes.shown)
-        worst, cells = leaks(self.stretch, points, counted)
         limit = self.stretch.factor * (1 + 2.0**-40)
-        self._remember(points, worst <= limit)
-        undecided = self.stretch.free & ~boxes.shown & (boxes.low < 1)
-        doubtful = np.where(undecided & (cells > limit), self._urgency(cells), 0.0)
-        spans = np.where(boxes.shown, (boxes.high - boxes.low) * self.stretch.weights, 0.0)
+        output = worst(self.stretch, points, counted)
+        self._remember(points, output.ratio <= limit)
+        undecided = output.events & self.stretch.free & ~boxes.shown & (boxes.low < 1)
+        doubtful = np.where(undecided, np.maximum(self.stretch.weights, _LEAST), 0.0)
+        width = boxes.high - boxes.low
+        spans = width * np.where(np.abs(output.change) > _FLAT, self._worth, 0.0)
         for i in range(len(boxes)):
             if bounds[i] >= self.cutoff - _SAME:
                 continue
             parent = bounds[i], boxes.low[i], boxes.high[i], boxes.shown[i]
-            if doubtful[i].max() > 0:
+            if output.ratio[i] > limit and doubtful[i].max() > 0:
                 self._decide(*parent, _largest(doubtful[i]))
             else:
-                wide = spans[i] if spans[i].max() > 1e-15 else boxes.high[i] - boxes.low[i]
-                self._halve(*parent, _largest(wide))
-
-    def _urgency(self, cells: Floats) -> Floats:
-        """The more a cell shows and the more it costs to hide, the sooner it is decided."""
-        excess = np.minimum(cells / self.stretch.factor, 8.0)
-        return excess * np.maximum(self.stretch.weights, 1e-6 * float(self.stretch.weights.max(initial=1e-6)))
+                self._halve(*parent, _largest(spans[i] if spans[i].max() > 1e-9 else width[i]))
 
     def _remember(self, points: Floats, private: Bools) -> None:
         """Lower the cutoff to the cheapest point that seems private."""

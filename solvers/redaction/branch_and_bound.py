@@ -26,16 +26,16 @@ from privopt.solvers.redaction.windows import Windows
 
 WIDEST = 44
 """Most records from the first to the last private one that are searched together; else each record has a part of its own."""
-REACH = 12
+REACH = 24
 """Most records on either side of the private ones."""
 MAX_STATES = 12
 FOLLOWED = 16
 """Records that tell less than this part of epsilon of every private one are left out: they are free."""
 _FINE = 2.0**-44
-_SEARCHED, _SEARCHED_OF_PARTS = 0.25, 0.15
+_SEARCHED, _SEARCHED_OF_PARTS = 0.32, 0.2
 """Shares of the time for the search: as much is needed to prove its bound again, of all parts together."""
-_STARTED = 0.45
-"""Share of the time for a local search: the better the cutoff, the fewer the boxes."""
+_STARTED = 0.2
+"""Share of the time for a local search: the better the cutoff, the fewer the boxes, but these find better points, too."""
 
 
 @register
@@ -46,7 +46,8 @@ class BranchAndBound(Solver[Redaction]):
     The leakage (Massny, Bitar, Ye, El Rouayheb, "Between Close Enough to Reveal and Far Enough to Protect", Section II) falls
     when redaction probabilities rise, so this is a monotonic optimisation in the sense of Tuy, "Monotonic Optimization:
     Problems and Solution Approaches": a box without a private mechanism at its upper corner has none, and one costs at least
-    what its lower corner does. Linear cuts of the constraints, which are linear in every single probability, raise that. Points of
+    what its lower corner does. Linear cuts of the constraints, which are linear in every single probability, raise that. Splits are
+    made where the output that leaks most at the bound's own point may change, near records first. Points of
     the search that are private are polished by the local search of ``joint-search``.
     """
 

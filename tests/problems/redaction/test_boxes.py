@@ -12,6 +12,7 @@ import privopt as po
 from privopt.arrays import Floats
 from privopt.problems.redaction.box_cuts import Boxes, found, leaks, screened
 from privopt.problems.redaction.box_model import Stretch
+from privopt.problems.redaction.box_worst import worst
 from privopt.problems.redaction.boxes import Search, fits
 
 TWO = po.MarkovChain([[0.9, 0.1], [0.4, 0.6]])
@@ -62,10 +63,11 @@ def test_cuts_leave_every_private_mechanism_of_a_box(name: str) -> None:
         box, possible = screened(stretch, Boxes(low[None], high[None], shown[None]))
         assert possible[0]
         assert (box.low[0] <= table).all()
-        cuts = found(stretch, box)
-        assert not cuts.empty[0]
-        assert (cuts.low[0] <= table).all()
-        assert cuts.bound[0] <= hidden_cost(problem, table) + 1e-12
+        for part in (0.5, rng.random(box.low.shape)):
+            cuts = found(stretch, box, box.low + part * (box.high - box.low))
+            assert not cuts.empty[0]
+            assert (cuts.low[0] <= table).all()
+            assert cuts.bound[0] <= hidden_cost(problem, table) + 1e-12
         seen += 1
     assert seen > 25
 
@@ -78,11 +80,13 @@ def test_ratios_are_those_of_the_measure(name: str) -> None:
     rng = np.random.default_rng(6)
     for _ in range(20):
         table = problem.answer(rng.choice([0.3, 0.7, 1.0], (problem.length, problem.chain.k))).probabilities
-        worst, _ = leaks(stretch, table[None], stretch.free & (table < 1)[None])
+        counted = stretch.free & (table < 1)[None]
+        largest, _ = leaks(stretch, table[None], counted)
+        output = worst(stretch, table[None], counted)
         leakage = problem.evaluate(problem.answer(table)).leakage
-        assert np.log(worst[0]) == pytest.approx(leakage, abs=1e-9) or (
-            leakage == np.inf and worst[0] > 1e200
-        )
+        for ratio in (largest[0], output.ratio[0]):
+            assert np.log(ratio) == pytest.approx(leakage, abs=1e-9) or (leakage == np.inf and ratio > 1e200)
+        assert (counted | ~output.events).all()
         assert stretch.costs(table[None])[0][0] == pytest.approx(hidden_cost(problem, table), abs=1e-12)
 
 
@@ -96,6 +100,22 @@ def test_no_private_mechanism_exceeds_the_bound(name: str) -> None:
         proved = problem.prove_bound(dual)
         assert proved is not None
         assert proved[1] >= best - 1e-12
+
+
+def test_a_cut_is_exact_where_one_record_is_open() -> None:
+    """All records nearer are hidden, so that what the next one shows is linear: the bound is the cost of the best probability."""
+    problem = po.Redaction(TWO, 3, 0, 1.2)
+    stretch = Stretch.of(problem, 0, 3)
+    assert stretch is not None
+    low, high, shown = np.where(stretch.free, 0.0, 1.0), np.ones((3, 2)), stretch.free.copy()
+    low[1, 1], shown[1, 1], high[2] = 1.0, False, 0.0
+    cuts = found(stretch, Boxes(low[None], high[None], shown[None]), (low + high)[None] / 2)
+    costs = []
+    for r in np.linspace(0, 1, 2001)[:-1]:
+        mechanism = problem.answer([[1, 1], [r, 1], [0, 0]])
+        if problem.evaluate(mechanism).leakage <= problem.epsilon:
+            costs.append(hidden_cost(problem, mechanism.probabilities))
+    assert min(costs) - 1e-3 <= cuts.bound[0] <= min(costs)
 
 
 @pytest.mark.parametrize("name", ["two", "started", "two-private", "sequential"])
