@@ -335,8 +335,9 @@ class Search(Generic[M]):
             return left
         if not any(after.polls for after in provers[1:]):
             return left if self._answered or not self._may_answer(c, 0.4 * left) else 0.6 * left
-        if c.guarantee is not Guarantee.OPTIMAL and any(_closes(o, left) for o in provers[1:]):
-            return min(SLICE * predicted(c), left / 3)
+        sure = [predicted(o) for o in provers[1:] if o.polls and o.guarantee is Guarantee.OPTIMAL]
+        if c.guarantee is not Guarantee.OPTIMAL and min(sure, default=math.inf) <= left:
+            return min(SLICE * predicted(c), left / 3, max(predicted(c), left - FITTING * min(sure)))
         most = MOSTLY if _closes(c, left) else 0.6
         several = min(max(SLICE * predicted(c), left / 3), most * left)
         return max(several, min(FITTING * predicted(c), left)) if predicted(c) <= left else several

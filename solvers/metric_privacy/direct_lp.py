@@ -34,11 +34,11 @@ class DirectLp(Solver[MetricPrivacy]):
     guaranteed: ClassVar[Guarantee | None] = Guarantee.OPTIMAL
 
     def cost(self, problem: MetricPrivacy) -> float:
-        """The rows of pairs by outputs: programs of many rows take far longer than several of few."""
+        """The rows of pairs by outputs: the program of the largest component takes far longer than several of few rows."""
         points, outputs, pairs = problem.sizes
         share = float(np.bincount(problem.components).max()) / points
         rows = 2.0 * pairs * outputs
-        return float(5e-3 + 4e-6 * rows + 10.0 * share * (rows / 2.6e5) ** 1.7)
+        return float(5e-3 + 4e-6 * rows + 10.0 * (share * rows / 2.6e5) ** 1.7)
 
     def refuse(self, problem: MetricPrivacy) -> str | None:
         """Refuse programs that are too large."""

@@ -20,6 +20,8 @@ from privopt.solvers.metric_privacy._program import solve_part
 MOST_POINTS = 4_000
 MOST_CELLS = 100_000
 MOST_PAIRS = 200_000
+KEPT = 6
+"""Pairs of the spanner for each point, about."""
 POLLED = 64
 """Pairs between two looks at the clock."""
 
@@ -47,9 +49,11 @@ class Spanner(Solver[MetricPrivacy]):
     stretch: float = 1.05
 
     def cost(self, problem: MetricPrivacy) -> float:
-        """A search for each pair, and a program with a few pairs for each point."""
+        """A search for each pair, and programs with a few pairs for each point, of which the largest takes longest."""
         points, outputs, pairs = problem.sizes
-        return float(0.01 + 2e-5 * pairs + 4.5e-5 * (points * outputs) ** 1.4)
+        share = float(np.bincount(problem.components).max()) / points
+        rows = 2.0 * min(pairs, KEPT * points) * outputs
+        return float(0.01 + 2e-5 * pairs + 8e-6 * rows + 4.0 * share * (rows / 2.6e5) ** 1.3)
 
     def refuse(self, problem: MetricPrivacy) -> str | None:
         """Refuse large programs, and budgets without a program."""
