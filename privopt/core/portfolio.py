@@ -107,7 +107,7 @@ def proving(takers: Sequence[Candidate], seconds: float) -> list[Candidate]:
     safe = _whole(provers, seconds)
     fitting = sorted((c for c in provers if predicted(c) <= 0.5 * seconds or c in safe), key=_precedence)
     longer = [c for c in provers if c not in fitting and c.polls]
-    return fitting + sorted(longer, key=lambda c: _hopeless(c, longer, seconds))
+    return fitting + sorted(longer, key=lambda c: (_hopeless(c, longer, seconds), predicted(c) > seconds))
 
 
 def _precedence(c: Candidate) -> float:
