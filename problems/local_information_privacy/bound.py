@@ -397,9 +397,9 @@ def numbers(values: object, shape: tuple[int, ...]) -> Floats | None:
 def _all_numbers(values: object) -> bool:
     """Whether lists hold nothing but numbers."""
     if isinstance(values, (list, tuple)):
-        return all(
-            _all_numbers(v) if isinstance(v, (list, tuple)) else type(v) in (int, float) for v in values
-        )
+        others = set(map(type, values)) - {int, float}
+        nested = all(issubclass(kind, (list, tuple)) for kind in others)
+        return not others or (nested and all(_all_numbers(v) for v in values if type(v) in others))
     return isinstance(values, np.ndarray) and values.dtype.kind in "fi"
 
 
