@@ -208,7 +208,7 @@ def _posteriors(problem: DistortionData, rows: object, price: object) -> Enclosu
 
 def _within(problem: DistortionData, order: float, sums: Balls, paid: Balls) -> Enclosure | None:
     """What prices ``paid`` of informations prove that are at least ``sums / paid`` each, where these are bounded by the budget."""
-    limit = Balls.between(*_transformed(problem.budget, order))
+    limit = Balls.between(*_transformed(problem.cap, order))
     low, high = ((_excess(problem) + sums).min(axis=1).sum() - paid * limit).ends
     if not (math.isfinite(low) and math.isfinite(high)):
         return None
@@ -344,7 +344,7 @@ def posterior_bound(problem: DistortionData, sums: Floats, price: float) -> floa
         value = -max(0.0, information(low, order))
     else:
         low = math.fsum((excess + price * sums).min(axis=1).tolist())
-        value = -(least + low - price * transformed(problem.budget, order))
+        value = -(least + low - price * transformed(problem.cap, order))
     return value if math.isfinite(value) else None
 
 

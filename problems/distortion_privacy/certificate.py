@@ -26,19 +26,25 @@ from privopt.problems.local_information_privacy.certificate import BREAKS, facto
 if TYPE_CHECKING:
     from flint import arb
 
+OUTWARD = "leakage <= budget, read outward by its last digit"
+
 BITS = (192, 384, 768, 1536, 3072)
 """Precisions that are tried one after the other."""
 
 
 @dataclass(frozen=True)
 class Leak:
-    """Whether the leakage is at most the budget (None: undecided, or not bounded), and what encloses it."""
+    """Whether the leakage is at most the budget (None: undecided, or not bounded), and what encloses it.
+
+    ``outward`` says that it is only so where the budget is read outward by its last digit.
+    """
 
     kept: bool | None
     ends: Enclosure
     worst: tuple[Hashable, ...] = ()
     where: str = ""
     reason: str = ""
+    outward: bool = False
 
 
 def leak_of(problem: DistortionData, release: Release) -> Leak:
@@ -57,8 +63,12 @@ def leak_of(problem: DistortionData, release: Release) -> Leak:
         if problem.order == 1:
             return Leak(ends[1] <= problem.budget, ends)
         return Leak(guess_kept(problem.ambiguity, release, problem.budget), ends)
-    kept_budget = at_most(joint, problem.order, problem.budget) if bounded else None
-    return Leak(kept_budget, enclosure(joint, problem.order))
+    ends = enclosure(joint, problem.order)
+    if not bounded:
+        return Leak(None, ends)
+    kept = at_most(joint, problem.order, problem.budget)
+    outward = kept is not True and at_most(joint, problem.order, problem.cap) is True
+    return Leak(True if outward else kept, ends, outward=outward)
 
 
 def verdict(
@@ -71,7 +81,7 @@ def verdict(
         largest = "" if problem.ambiguity is None else "largest over the set of "
         reason = f"the {largest}exact expected distortion is {'at most' if kept else 'above'} {problem.budget!r}{problem.in_unit}"
     else:
-        kept, claim, reason = leak.kept, "leakage <= budget", leak.reason
+        kept, claim, reason = leak.kept, OUTWARD if leak.outward else "leakage <= budget", leak.reason
         if not reason and kept is None:
             reason = f"undecided at {MAX_BITS} bits, which is not a pass"
         elif not reason:

@@ -151,6 +151,15 @@ class DistortionData:
         return float(self.max_distortion if self.max_leakage is None else self.max_leakage)  # type: ignore[arg-type]  # one is a number
 
     @property
+    def cap(self) -> float:
+        """The most leakage on average that counts as within the budget: read outward by its last digit, and claims say so.
+
+        An average is no float, so one that is given as a cap is rounded. Nothing and 0 are exact, and so are bounds on ratios.
+        """
+        exact = self.order is None or self.ambiguity is not None or self.budget in (0.0, math.inf)
+        return self.budget if exact else math.nextafter(self.budget, math.inf)
+
+    @property
     def floor(self) -> Fraction:
         """The bound on the expected distortion as the rational it is; only where it is bounded and finite."""
         return Fraction(self.budget)

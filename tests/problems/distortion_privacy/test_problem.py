@@ -291,3 +291,24 @@ def test_solutions_verify_from_files_and_lies_do_not(tmp_path: Path) -> None:
         place[path[-1]] = lie
         assert not po.verify(problem, po.Solution[Any].from_dict(fields)).ok
     assert not po.verify(ask(max_distortion=0.21), loaded).ok
+
+
+@pytest.mark.parametrize("leakage", ["mutual_information", "maximal_leakage"])
+def test_a_cap_on_an_average_is_read_outward_by_its_last_digit(leakage: str) -> None:
+    """What leaks just what is written as the cap is within it, and the claim says how; one digit less is a smaller cap."""
+    joint = po.JointDistribution.normalised(np.random.default_rng(5).random((3, 4)))
+    loss = 1 - np.eye(4)
+    free = po.DistortionPrivacy(joint, loss, max_leakage=9.0, leakage=leakage)
+    low, high = free.certify(po.Channel(np.eye(4))).leakage
+    claims = []
+    for cap in (math.nextafter(low, 0.0), low, high):
+        problem = free.with_budget(cap)
+        certificate = problem.certify(po.Channel(np.eye(4)))
+        claims.append(certificate.claim if certificate.ok else None)
+        solution = po.solve(problem, time_limit=5.0)
+        assert solution.objective is not None
+        assert solution.bound is not None
+        assert -1e-12 <= solution.objective <= solution.bound
+        assert not certificate.ok or solution.status is po.Status.OPTIMAL
+    assert claims == [None, "leakage <= budget, read outward by its last digit", "leakage <= budget"]
+    assert free.with_budget(0.0).cap == 0.0
