@@ -10,13 +10,14 @@ as m is the integral of its layers A_t,
 wherever it is known which branch the layers are on. A number theta is chosen so that every layer of
 probability at most theta, and the complement of each of at least 1 - theta, is on the same branch for every value of the
 secret. With d and u the quantiles of m at theta and 1 - theta, that settles all t < d and t > u; in between
-W(A_t) lies between two numbers, nearer ones where the median c is known, and a chord bounds each from the right side. So within a cell of (d, c, u) the bounds
-on ratios imply sums of piecewise linear functions of the m(w), and for multipliers >= 0 the entropy less its price is at least a sum of functions of one m(w)
+W(A_t) lies between two numbers, nearer ones where the median c is known, and a chord bounds each from the right side. For a single value
+of the secret the branches change at numbers a and b in [d, u]: W(A_t) >= r for t < a and <= r from there on, and so for b with W(all) - r.
+So within a cell of (d, c, u) and of the a and b the bounds on ratios imply sums of piecewise linear functions of the m(w), and for multipliers >= 0 the entropy less its price is at least a sum of functions of one m(w)
 each, concave between the ends of the cell: least at one of these.
 
-A tree is a list in preorder. A split is ``{"d": t}``, ``{"c": t}``, ``{"u": t}`` or ``{"k": w, "t": t}``, on d, c, u or m(w), the part below
-t first. A leaf is ``{"rows": [...], "values": [...], "nu": number}``: multipliers of some of the rows (those
-of :attr:`Layers.above`, then what d, u and c say themselves) and the one of sum v = 1.
+A tree is a list in preorder. A split is ``{"d": t}``, ``{"c": t}``, ``{"u": t}``, ``{"k": w, "t": t}``, ``{"a": i, "t": t}`` or
+``{"b": i, "t": t}``, on d, c, u, m(w), or a or b of the i-th possible value of the secret, the part below t first. A leaf is ``{"rows": [...], "values": [...], "nu": number}``: multipliers of some of the rows (those
+of :attr:`Layers.above`, then what d, u and c say themselves, then a and b) and the one of sum v = 1.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.arrays import Bools, Floats, Ints
+from privopt.arrays import Bools, Floats
 from privopt.core.balls import ETA, Balls, U
 from privopt.core.problem import Enclosure
 from privopt.models.ambiguity.joint import JointAmbiguity
@@ -52,20 +54,25 @@ SPAN = 1e-9
 QUANTILES = ("d", "c", "u")
 """Those of m by which boxes are made, in order."""
 
-TOP, BOTTOM, OPEN = 0, 1, 2
-"""Kinds of layers: above u, below d, and, + 1 where t > d for sure, + 2 where t < u for sure."""
+SECRETS = ("a", "b")
+"""The numbers of each value of the secret by which boxes are made."""
 
 OWN = 6
 """Rows on d, u and c themselves: P(m > u) and P(m < d) are at most theta, P(m < u) and P(m > d) at most 1 - theta, P(m > c) and P(m < c) at most half."""
 
+SIDES = 4
+"""Rows on a and b of one value of the secret: W(m > a) <= r, W(m < a) <= W(all) - r, and with the two exchanged for b."""
+
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Boxes of (d, c, u, m), one a row: ends of d, c and u, shape (b,), and of each m(w), shape (b, n)."""
+    """Boxes, one a row: ends of d, c and u, shape (b,), of a and b of each value of the secret, (b, k), and of each m(w), (b, n)."""
 
     d: tuple[Floats, Floats]
     c: tuple[Floats, Floats]
     u: tuple[Floats, Floats]
+    a: tuple[Floats, Floats]
+    b: tuple[Floats, Floats]
     low: Floats
     high: Floats
 
@@ -74,40 +81,43 @@ class Cells:
 
     @property
     def empty(self) -> bool:
-        """Whether the first box holds no d <= c <= u."""
+        """Whether the first box holds no d <= c <= u, or no a or b in between."""
         d, c, u = self.d[0][0], self.c, self.u[1][0]
-        return bool(max(d, c[0][0]) > min(c[1][0], u) or d > u)
+        sides = any((np.maximum(e[0][0], d) > np.minimum(e[1][0], u)).any() for e in (self.a, self.b))
+        return bool(max(d, c[0][0]) > min(c[1][0], u) or d > u or sides)
 
-    @property
+    @cached_property
     def ends(self) -> Floats:
-        """0 and the ends of d, c and u in order, shape (b, 7)."""
-        return np.sort(np.stack([np.zeros(len(self)), *self.d, *self.c, *self.u], axis=1), axis=1)
+        """0 and the ends of d, c, u, a and b in order, shape (b, e); the last one is repeated where some are equal."""
+        zero = np.zeros(len(self))
+        quantiles = np.stack([zero, *self.d, *self.c, *self.u], axis=1)
+        every = np.sort(np.concatenate([quantiles, *self.a, *self.b], axis=1), axis=1)
+        again = np.diff(every, axis=1, prepend=-1.0) == 0
+        every = np.sort(np.where(again, every[:, -1:], every), axis=1)
+        return every[:, : int((~again).sum(axis=1).max())]
 
     @property
     def atoms(self) -> Floats:
-        """The values of m between which the functions of a leaf are concave, shape (b, 8, n)."""
+        """The values of m between which the functions of a leaf are concave, shape (b, e + 1, n)."""
         inner = np.clip(self.ends[:, :, None], self.low[:, None], self.high[:, None])
         return np.concatenate([inner, self.high[:, None]], axis=1)
 
     @property
     def stop(self) -> Floats:
-        """Where the layers that start at each of the ends stop, shape (b, 7)."""
+        """Where the layers that start at each of the ends stop, shape (b, e)."""
         return np.concatenate([self.ends[:, 1:], np.full((len(self), 1), math.inf)], axis=1)
 
-    @property
-    def kinds(self) -> Ints:
-        """What is known of the layers between successive ends and above the last one, shape (b, 7)."""
-        start, stop = self.ends, self.stop
-        known = OPEN + (start >= self.d[1][:, None]) + 2 * (stop <= self.u[0][:, None])
-        known = np.where(stop <= self.d[0][:, None], BOTTOM, known)
-        return np.asarray(np.where(start >= self.u[1][:, None], TOP, known))
-
     def own(self, atoms: Floats) -> Bools:
-        """Where each of the own rows counts, shape (6, b, 8, n)."""
+        """Where each of the own rows counts, shape (6, b, e + 1, n)."""
         (d0, d1), (c0, c1), (u0, u1) = (
             [end[:, None, None] for end in pair] for pair in (self.d, self.c, self.u)
         )
         return np.stack([atoms > u1, atoms < d0, atoms < u0, atoms > d1, atoms > c1, atoms < c0])
+
+    def sides(self, atoms: Floats, s: int) -> Bools:
+        """Where each of the rows on a and b of one value of the secret counts, shape (4, b, e + 1, n)."""
+        (a0, a1), (b0, b1) = ([end[:, s, None, None] for end in pair] for pair in (self.a, self.b))
+        return np.stack([atoms > a1, atoms < a0, atoms > b1, atoms < b0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,25 +193,24 @@ class Layers:
         n = self.p.shape[0]
         farthest = (1.0 / Balls.exact(np.array([1.0 - self.theta, 0.5, self.theta]))).upper
         ends = [(np.zeros(1), np.full(1, math.nextafter(end, math.inf))) for end in farthest.tolist()]
-        return Cells(ends[0], ends[1], ends[2], np.zeros((1, n)), (1.0 / self.p).upper[None])
+        side = np.zeros((1, len(self.least.mid))), np.full((1, len(self.least.mid)), ends[2][1][0])
+        return Cells(ends[0], ends[1], ends[2], side, side, np.zeros((1, n)), (1.0 / self.p).upper[None])
+
+    @property
+    def count(self) -> int:
+        """Rows that a leaf may give multipliers."""
+        return self.above.shape[0] + OWN + SIDES * self.least.shape[0]
+
+    @property
+    def rooms(self) -> list[Balls]:
+        """What the rows on a and b allow, shape (k,) each."""
+        rest = self.total - self.left
+        return [self.left, rest, rest, self.left]
 
     def lines(self, cells: Cells) -> tuple[tuple[Balls, Floats], tuple[Balls, Floats]]:
-        """Constants and slopes, (b, 7, k), of lines below min(W(A), r) and above max(0, W(A) - W + r), for the layers of each kind.
-
-        In between, W(A) is at least that of the symbols that are above for sure, and at most that of those that may be.
-        """
-        kinds, start, stop = cells.kinds, cells.ends, cells.stop
-        sure = cells.low[:, None] >= stop[:, :, None]
-        may = cells.high[:, None] > start[:, :, None]
-        inside = [(Balls.exact(part.astype(float)) @ self.width.T) for part in (sure, may)]
-        known = (kinds - OPEN)[:, :, None]
-        low = np.where(known & 2, (self.total - self.most).lower, 0.0)
-        high = np.where(known & 1, self.most.upper, self.total.upper)
-        before, after = (stop <= cells.c[0][:, None])[:, :, None], (start >= cells.c[1][:, None])[:, :, None]
-        low = np.where(before, np.maximum(low, (self.total - self.half).lower), low)
-        high = np.where(after, np.minimum(high, self.half.upper), high)
-        low = np.maximum(np.maximum(low, inside[0].lower), 0.0)
-        high = np.maximum(np.minimum(high, inside[1].upper), low)
+        """Constants and slopes, (b, e, k), of lines below min(W(A), r) and above max(0, W(A) - W + r), for the layers from each end on."""
+        start, stop = cells.ends[:, :, None], cells.stop[:, :, None]
+        low, high = self._weights(cells, start, stop)
         ends = [Balls.exact(low), Balls.exact(high)]
         below = [w.minimum(self.left) for w in ends]
         above = [(w - self.total + self.left).maximum(0.0) for w in ends]
@@ -211,19 +220,43 @@ class Layers:
         climb = np.where(wide, climb, low >= (self.total - self.left).mid)
         under = [v - w * rise for v, w in zip(below, ends, strict=True)]
         over = [v - w * climb for v, w in zip(above, ends, strict=True)]
-        top, bottom = (np.broadcast_to((kinds == kind)[:, :, None], rise.shape) for kind in (TOP, BOTTOM))
-        constants = under[0].minimum(under[1]), over[0].maximum(over[1])
         zero, full = Balls.exact(np.zeros(rise.shape)), self.left + np.zeros(rise.shape)
+        first, last = cells.d[0][:, None], cells.u[1][:, None]
+        (a0, a1), (b0, b1) = (
+            (np.maximum(low, first)[:, None], np.minimum(high, last)[:, None])
+            for low, high in (cells.a, cells.b)
+        )
         return (
             (
-                zero.where(top, full.where(bottom, constants[0])),
-                np.where(top, 1.0, np.where(bottom, 0.0, rise)),
+                zero.where(start >= a1, full.where(stop <= a0, under[0].minimum(under[1]))),
+                np.where(start >= a1, 1.0, np.where(stop <= a0, 0.0, rise)),
             ),
             (
-                zero.where(top, (full - self.total).where(bottom, constants[1])),
-                np.where(top, 0.0, np.where(bottom, 1.0, climb)),
+                zero.where(start >= b1, (full - self.total).where(stop <= b0, over[0].maximum(over[1]))),
+                np.where(start >= b1, 0.0, np.where(stop <= b0, 1.0, climb)),
             ),
         )
+
+    def _weights(self, cells: Cells, start: Floats, stop: Floats) -> tuple[Floats, Floats]:
+        """Numbers between which W(A) of the layers from each end on lies, (b, e, k).
+
+        It is at least that of the symbols that are above for sure, and at most that of those that may be.
+        """
+        sure, may = cells.low[:, None] >= stop, cells.high[:, None] > start
+        inside = [(Balls.exact(part.astype(float)) @ self.width.T) for part in (sure, may)]
+        low, high = np.maximum(inside[0].lower, 0.0), np.minimum(inside[1].upper, self.total.upper)
+        (d, c, u), rest = (
+            [[end[:, None, None] for end in pair] for pair in (cells.d, cells.c, cells.u)],
+            (self.total - self.left),
+        )
+        (a, b) = ([end[:, None] for end in pair] for pair in (cells.a, cells.b))
+        for end, least in (
+            (u[0], self.total - self.most), (c[0], self.total - self.half), (a[0], self.left), (b[0], rest),
+        ):  # fmt: skip
+            low = np.maximum(low, np.where(stop <= end, least.lower, 0.0))
+        for end, most in ((d[1], self.most), (c[1], self.half), (a[1], self.left), (b[1], rest)):
+            high = np.minimum(high, np.where(start >= end, most.upper, math.inf))
+        return low, np.maximum(high, low)
 
     def least_costs(self, prices: Floats, cells: Cells, full: Floats, nu: Floats) -> Balls:
         """What multipliers prove that the entropy less its price is at least, on each cell.
@@ -232,7 +265,7 @@ class Layers:
         ----------
         prices : array (n,)
         cells : b boxes
-        full : array (b, bounds + 4)
+        full : array (b, count)
             Multipliers >= 0.
         nu : array (b,)
         """
@@ -246,11 +279,13 @@ class Layers:
         for part, weights, sign in ((0, above, 1.0), (1, below, -1.0)):
             by_layer = (lines[part][0] * weights[:, None]).sum(axis=2)
             fixed = fixed + (by_layer * lengths).sum(axis=1) * sign
-        own = full[:, bounds:]
+        own, sides = full[:, bounds : bounds + OWN], full[:, bounds + OWN :]
         for place, share in enumerate(
             (Balls.exact(self.theta), 1.0 - Balls.exact(self.theta), Balls.exact(0.5))
         ):
             fixed = fixed - Balls.exact(own[:, 2 * place : 2 * place + 2]).sum(axis=1) * share
+        for multipliers, room in zip(np.split(sides, SIDES, axis=1), self.rooms, strict=True):
+            fixed = fixed - (Balls.exact(multipliers) * room).sum(axis=1)
         tilt = above[:, None] * lines[0][1] - below[:, None] * lines[1][1]
         linear = (above - below) @ self.least
         paid = self.logs + prices + Balls.exact(nu)[:, None]
@@ -262,6 +297,10 @@ class Layers:
             costs = costs + sloped[:, j, None] * cover
         for weight, counts in zip(own.T, cells.own(atoms), strict=True):
             costs = costs + self.p * Balls.exact(weight[:, None, None] * counts)
+        secrets = self.least.shape[0]
+        for s in np.flatnonzero(sides.reshape(-1, secrets).any(axis=0)).tolist():
+            paid = Balls.exact(sides[:, s::secrets].T[:, :, None, None] * cells.sides(atoms, s)).sum(axis=0)
+            costs = costs + paid * self.width[s]
         return costs.min(axis=1).sum(axis=1) + fixed
 
 
@@ -373,7 +412,7 @@ def least_layer_cost(data: LocalInformationPrivacyData, prices: Floats, tree: ob
     layers = None if ambiguity is None else Layers.of(data, ambiguity)
     if layers is None or not isinstance(tree, list) or float(np.abs(prices).max(initial=0.0)) > LARGEST:
         return None
-    count = layers.above.shape[0] + OWN
+    count = layers.count
     least = most = math.inf
     leaves = _leaves(tree, layers)
     try:
@@ -392,13 +431,18 @@ def least_layer_cost(data: LocalInformationPrivacyData, prices: Floats, tree: ob
 
 
 def stacked(cells: Sequence[Cells]) -> Cells:
-    """Boxes together; d is at most c and c at most u, which narrows them."""
-    d, c, u = (
-        [np.concatenate([getattr(cell, name)[end] for cell in cells]) for end in (0, 1)] for name in QUANTILES
+    """Boxes together; d is at most c, a and b, and these at most u, which narrows them."""
+    d, c, u, a, b = (
+        [np.concatenate([getattr(cell, name)[end] for cell in cells]) for end in (0, 1)]
+        for name in (*QUANTILES, *SECRETS)
     )
+    inner = np.minimum(a[1].min(axis=1), b[1].min(axis=1)), np.maximum(a[0].max(axis=1), b[0].max(axis=1))
     c = [np.maximum(c[0], d[0]), np.minimum(c[1], u[1])]
+    d1 = np.minimum(np.minimum(d[1], c[1]), inner[0])
+    u0 = np.maximum(np.maximum(u[0], c[0]), inner[1])
+    a, b = ([np.maximum(e[0], d[0][:, None]), np.minimum(e[1], u[1][:, None])] for e in (a, b))
     low, high = np.concatenate([cell.low for cell in cells]), np.concatenate([cell.high for cell in cells])
-    return Cells((d[0], np.minimum(d[1], c[1])), (c[0], c[1]), (np.maximum(u[0], c[0]), u[1]), low, high)
+    return Cells((d[0], d1), (c[0], c[1]), (u0, u[1]), (a[0], a[1]), (b[0], b[1]), low, high)
 
 
 def parts(cell: Cells, node: dict[str, object]) -> tuple[Cells, Cells]:
@@ -409,31 +453,38 @@ def parts(cell: Cells, node: dict[str, object]) -> tuple[Cells, Cells]:
     ValueError, TypeError
         If the split is outside the box, or malformed.
     """
-    name = next((key for key in QUANTILES if key in node), "k")
-    t = node["t" if name == "k" else name]
+    name = next((key for key in (*QUANTILES, *SECRETS) if key in node), "k")
+    t = node[name if name in QUANTILES else "t"]
     if isinstance(t, bool) or not isinstance(t, int | float):
         raise TypeError(f"{t!r} is no place to split at")
-    if name == "k":
-        w = node["k"]
-        if isinstance(w, bool) or not isinstance(w, int) or not 0 <= w < cell.low.shape[1]:
-            raise ValueError(f"{w!r} is no symbol")
-        if not cell.low[0, w] <= t <= cell.high[0, w]:
-            raise ValueError("a split outside its box")
-        high, low = cell.high.copy(), cell.low.copy()
-        high[0, w] = low[0, w] = t
-        return replace(cell, high=high), replace(cell, low=low)
-    ends = {"d": cell.d, "c": cell.c, "u": cell.u}[name]
-    if not ends[0][0] <= t <= ends[1][0]:
+    ends = {"d": cell.d, "c": cell.c, "u": cell.u, "a": cell.a, "b": cell.b, "k": (cell.low, cell.high)}[name]
+    at: tuple[int, ...] = (0,)
+    if name not in QUANTILES:
+        w = node[name]
+        if isinstance(w, bool) or not isinstance(w, int) or not 0 <= w < ends[0].shape[1]:
+            raise ValueError(f"{w!r} is no symbol, or no value of the secret")
+        at = (0, w)
+    if not ends[0][at] <= t <= ends[1][at]:
         raise ValueError("a split outside its box")
-    at = np.full(1, float(t))
-    first, second = (ends[0], at), (at, ends[1])
-    if name == "d":
-        return replace(cell, d=first), replace(cell, d=second)
-    return (
-        (replace(cell, c=first), replace(cell, c=second))
-        if name == "c"
-        else (replace(cell, u=first), replace(cell, u=second))
-    )
+    high, low = ends[1].copy(), ends[0].copy()
+    high[at] = low[at] = t
+    return _narrowed(cell, name, (ends[0], high)), _narrowed(cell, name, (low, ends[1]))
+
+
+def _narrowed(cell: Cells, name: str, ends: tuple[Floats, Floats]) -> Cells:
+    match name:
+        case "d":
+            return replace(cell, d=ends)
+        case "c":
+            return replace(cell, c=ends)
+        case "u":
+            return replace(cell, u=ends)
+        case "a":
+            return replace(cell, a=ends)
+        case "b":
+            return replace(cell, b=ends)
+        case _:
+            return replace(cell, low=ends[0], high=ends[1])
 
 
 def _leaves(tree: list[object], layers: Layers) -> Iterator[tuple[Cells, dict[str, object]]]:

@@ -24,6 +24,7 @@ from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
 from privopt.solvers.local_information_privacy.cuts.descents import Allowed, Descents
 from privopt.solvers.local_information_privacy.cuts.exceptions import with_exceptions
 from privopt.solvers.local_information_privacy.cuts.layered import Layered
+from privopt.solvers.local_information_privacy.cuts.layers import FEW
 from privopt.solvers.local_information_privacy.cuts.mixtures import Curved, Mixtures, OverSet
 from privopt.solvers.local_information_privacy.direct_lp import DirectLp
 
@@ -50,6 +51,9 @@ DESCENDING = 0.4
 
 LARGE = 200
 """Entries from which layers of posteriors may bound what is open: on smaller tables cuts prove more."""
+
+SMALL = 60
+"""The same where the secret has few values."""
 
 FAR = 0.25
 """They do where more than this share of the utility is open."""
@@ -208,7 +212,8 @@ class _Rounds:
         allowed = Allowed(layers)
         Descents(allowed, self.cuts, self.budget.seed).run(self.until(DESCENDING))
         secrets, symbols = self.problem.sizes[:2]
-        far = self.bound - self.utility > FAR * self.utility and secrets * symbols >= LARGE
+        large = secrets * symbols >= (SMALL if secrets <= FEW else LARGE)
+        far = self.bound - self.utility > FAR * self.utility and large
         return self.answer("out of time" if far and self._layered(layers, allowed) else self._cut(LATER))
 
     def _layers(self) -> Layers | None:

@@ -14,11 +14,24 @@ from privopt.problems.local_information_privacy.bound import priced_bound
 from privopt.problems.local_information_privacy.layers import Cells, Layers, least_layer_cost
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.cuts.descents import Allowed
-from privopt.solvers.local_information_privacy.cuts.layers import LayerTree, Solved
+from privopt.solvers.local_information_privacy.cuts.layers import LayerTree
 from privopt.solvers.local_information_privacy.cuts.mixtures import Mixtures
+from privopt.solvers.local_information_privacy.cuts.programs import Solved
 
 DESCENDING = 0.75
 """When descents from boxes end, as a share of the time."""
+
+STEP = 0.05
+"""Share of the time between two changes of prices."""
+
+ROUNDS = tuple(0.5 + STEP * k for k in range(1, 6))
+"""When prices change where secrets have few values, as shares of the time."""
+
+END = 0.93
+"""When the tree is done, as a share of the time: what is left is for its check."""
+
+WORST = 20
+"""Boxes from which descents start then."""
 
 STARTS = 8
 """Posteriors that one round seeks."""
@@ -60,6 +73,11 @@ class Layered:
     def begin(self) -> float:
         """What boxes are expected to prove after a while; infinity where no prices are found in time."""
         self.tree = LayerTree(self.layers)
+        if self.tree.few:
+            self.tree.prepare(self.until(0.5))
+            self.tree.begin(self.cuts.prices, self.until(0.5))
+            self.tree.run(self.until(0.5), math.inf)
+            return priced_bound(self.problem, self.tree.at, self.tree.bound)
         self.tree.prepare(self.until(0.5))
         self.cells = self.tree.tight
         self.first = self.tree.prices(self.until(0.55).remaining) if self.cells else None
@@ -71,15 +89,18 @@ class Layered:
 
     def run(self) -> tuple[float, dict[str, object]] | None:
         """The bound with its dual; None where no prices were found in time."""
-        if self.first is None:
-            return None
         tree = self.tree
-        self._descend(*self.first)
-        for share in AGAIN:
-            tree.run(self.until(share), math.inf)
-            if (better := tree.prices(self.until(share + 0.02).remaining)) is not None:
-                tree.begin(better[0], self.until(share + 0.04))
-        tree.run(self.until(0.93), math.inf)
+        if tree.few:
+            self._rounds()
+        elif self.first is None:
+            return None
+        else:
+            self._descend(*self.first)
+            for share in AGAIN:
+                tree.run(self.until(share), math.inf)
+                if (better := tree.prices(self.until(share + 0.02).remaining)) is not None:
+                    tree.begin(better[0], self.until(share + 0.04))
+        tree.run(self.until(END), math.inf)
         nodes = tree.root.preorder()
         self.boxes = len(nodes)
         ends = least_layer_cost(self.problem, tree.at, nodes)
@@ -87,6 +108,22 @@ class Layered:
             return None
         dual: dict[str, object] = {"kind": "layers", "pi": tree.at.tolist(), "tree": nodes}
         return priced_bound(self.problem, tree.at, ends[0]), dual
+
+    def _rounds(self) -> None:
+        """Go down from what the worst boxes mix, and on with the prices of the mixture that this makes."""
+        tree, p = self.tree, self.layers.p.mid
+        for share in ROUNDS:
+            tree.run(self.until(share), math.inf)
+            until, before = self.until(share + 0.5 * STEP), self.cuts.value
+            points = [
+                v
+                for solved in tree.worst(WORST)
+                for v in self.allowed.descend(self.cuts.prices, solved.posterior(p), until)
+            ]
+            if points:
+                self.cuts.mix(np.array(points))
+            if self.cuts.value < before:
+                tree.begin(self.cuts.prices, self.until(END))
 
     def _descend(self, prices: Floats, amounts: Floats) -> None:
         """Round what the programs of boxes mix to single posteriors, and go down from there."""

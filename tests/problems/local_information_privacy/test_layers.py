@@ -13,12 +13,13 @@ import pytest
 
 import privopt as po
 from privopt.core.solver import Budget
-from privopt.problems.local_information_privacy.layers import OWN, Cells, Layers, stacked
+from privopt.problems.local_information_privacy.layers import Cells, Layers, least_layer_cost, stacked
 from privopt.problems.robust_reading import SetReader
 from privopt.solvers.local_information_privacy.cuts.descents import Allowed, Descents
 from privopt.solvers.local_information_privacy.cuts.layered import Layered
 from privopt.solvers.local_information_privacy.cuts.layers import LayerTree
 from privopt.solvers.local_information_privacy.cuts.mixtures import OverSet
+from privopt.solvers.local_information_privacy.cuts.programs import Programs, Solved, lines
 
 COUNTS = np.array([[60, 20, 30, 40, 25], [20, 50, 45, 10, 35], [30, 30, 10, 60, 20]])
 SIDES: list[dict[str, Any]] = [
@@ -54,7 +55,7 @@ def _allowed(problem: po.LocalInformationPrivacy, rng: np.random.Generator) -> n
 
 
 def _around(m: np.ndarray, layers: Layers, rng: np.random.Generator) -> Cells:
-    """A box of d, c, u and m that holds a posterior."""
+    """A box of d, c, u, a, b and m that holds a posterior."""
     p, order = layers.p.mid, np.argsort(m)
     mass = np.cumsum(p[order])
     room = rng.uniform(0.0, 0.5, len(m)) * rng.integers(0, 2, len(m))
@@ -64,14 +65,22 @@ def _around(m: np.ndarray, layers: Layers, rng: np.random.Generator) -> Cells:
         off = rng.uniform(0.0, 0.3, 2) * rng.integers(0, 2, 2)
         ends.append((np.array([max(0.0, at - off[0])]), np.array([at + off[1]])))
     d, c, u = ends
-    return stacked([Cells(d, c, u, np.maximum(m - room, 0.0)[None], (m + room)[None])])
+    sides = []
+    for least in (layers.left.mid, layers.total.mid - layers.left.mid):
+        at = [
+            min(t for t in (0.0, *m) if width @ (m > t) <= r)
+            for width, r in zip(layers.width.mid, least, strict=True)
+        ]
+        off = rng.uniform(0.0, 0.3, (2, len(at))) * rng.integers(0, 2, (2, len(at)))
+        sides.append((np.maximum(at - off[0], 0.0)[None], (at + off[1])[None]))
+    return stacked([Cells(d, c, u, sides[0], sides[1], np.maximum(m - room, 0.0)[None], (m + room)[None])])
 
 
 @pytest.mark.parametrize("sides", SIDES)
 def test_no_allowed_posterior_costs_less_than_a_leaf_promises(sides: dict[str, Any]) -> None:
     problem, layers = over(**sides)
     rng = np.random.default_rng(3)
-    p, count = layers.p.mid, layers.above.shape[0] + OWN
+    p, count = layers.p.mid, layers.count
     closest = math.inf
     for _ in range(150):
         m = _allowed(problem, rng)
@@ -120,6 +129,34 @@ def test_lines_of_layers_are_beside_the_extremes_over_all_vertices() -> None:
             assert ends[1] >= (every @ m).min() - 1e-12
             closest = min(closest, float((every @ m).max()) - ends[0])
     assert closest < 1e-9  # a box that holds one m only says what it is
+
+
+@pytest.mark.parametrize("sides", SIDES)
+def test_programs_of_boxes_say_in_floats_what_proofs_say(sides: dict[str, Any]) -> None:
+    problem, layers = over(**sides)
+    rng = np.random.default_rng(7)
+    for _ in range(30):
+        cell = _around(_allowed(problem, rng), layers, rng)
+        for exact, read in zip(layers.lines(cell), lines(layers, cell), strict=True):
+            assert np.allclose(exact[0].mid[0], read[0], atol=1e-9)
+            assert np.allclose(exact[1][0], read[1], atol=1e-6)
+        solved = Programs(layers).solve(cell, prices := rng.normal(1.0, 1.0, len(layers.p.mid)))
+        assert isinstance(solved, Solved)
+        proved = layers.least_costs(prices, cell, solved.full[None], np.array([solved.nu]))
+        assert float(proved.lower[0]) == pytest.approx(solved.value, abs=1e-6)
+
+
+def test_boxes_of_few_values_are_split_by_the_numbers_of_each() -> None:
+    problem, layers = over(epsilon=0.8)
+    tree = LayerTree(layers)
+    tree.begin(np.log(layers.p.mid.size) * np.ones(layers.p.mid.size), Budget(math.inf, 0))
+    first = tree.bound
+    for _ in range(40):
+        tree.step(Budget(math.inf, 0))
+    nodes = tree.root.preorder()
+    assert any("a" in node or "b" in node for node in nodes)
+    assert first < tree.bound
+    assert least_layer_cost(problem, tree.at, nodes) == pytest.approx((tree.bound,) * 2, abs=1e-6)
 
 
 def test_rows_that_do_not_vary_in_intervals_have_no_layers() -> None:
