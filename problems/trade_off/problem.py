@@ -14,7 +14,7 @@ from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.files.numbers import encode_float
 from privopt.measures.shannon import mutual_information
 from privopt.mechanisms import Channel, Mechanism, Merging
-from privopt.models import model_from_dict
+from privopt.models import JointDistribution, model_from_dict
 from privopt.models.ambiguity.joint import Ambiguity
 from privopt.models.channel_data import Release
 from privopt.problems import validation as checks
@@ -24,6 +24,7 @@ from privopt.problems.robust_information import most_information_over
 from privopt.problems.robust_reading import SetReader
 from privopt.problems.trade_off import bound, certificate
 from privopt.problems.trade_off.data import TradeOffData
+from privopt.problems.trade_off.over_set import member_of
 from privopt.problems.trade_off.repair import repair
 
 
@@ -114,9 +115,20 @@ class TradeOff(TradeOffData, Problem[Release]):
         return self.magnitude(abs(solution.utility or 0.0), abs(solution.leakage or 0.0))
 
     def prove_bound(self, dual: object, seconds: float = math.inf) -> Enclosure | None:
-        """Floats around the upper bound on the objective that ``dual`` proves, or None."""
-        problem = self if self.ambiguity is None else self.at_nominal(self.budget)
-        return bound.prove_bound(problem, dual, seconds)
+        """Floats around the upper bound on the objective that ``dual`` proves, or None.
+
+        Over a set the bounds at its nominal joint hold, and ``{"kind": "member", "pool": ..., "members": ..., "proof": {...}}``: one at
+        another joint of it, see :mod:`privopt.problems.trade_off.over_set`.
+        """
+        if self.ambiguity is None:
+            return bound.prove_bound(self, dual, seconds)
+        if not isinstance(dual, dict) or dual.get("kind") != "member":
+            return bound.prove_bound(self.at_nominal(self.budget), dual, seconds)
+        try:
+            member = member_of(self.ambiguity, dual)
+            return None if member is None else bound.prove_bound(self.at(member), dual.get("proof"), seconds)
+        except (ValueError, TypeError, LookupError):
+            return None
 
     def by_channels(self) -> Self:
         """The same bound or weight for any channel: what is proved of its optimum holds for mergings, which are channels."""
@@ -125,6 +137,10 @@ class TradeOff(TradeOffData, Problem[Release]):
     def at_nominal(self, budget: float) -> Self:
         """The problem at the nominal joint of its set, under a budget; what keeps a cap over the set keeps it there."""
         return type(self)(self.nominal, form=self.form, **{self.mode: budget})  # type: ignore[call-arg]
+
+    def at(self, joint: JointDistribution) -> Self:
+        """The problem at one joint of its set."""
+        return type(self)(joint, form=self.form, **{self.mode: self.budget})  # type: ignore[call-arg]
 
     def robust_level(self, mechanism: Release, ambiguity: Ambiguity) -> Enclosure:
         """Floats around the largest I(S;Y) over a set of joints, in nats; see :func:`privopt.measures.robust_level`."""
