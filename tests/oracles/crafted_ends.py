@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
 from oracles.crafted_files import HALF, TINY, changed, lines
 from oracles.crafted_sets import BASE, set_bounds_file
 from oracles.planted_proofs import Lines
-from privopt.proof import checker, checker_redaction, checker_redaction_bounds
+from privopt.proof import checker, checker_redaction, checker_redaction_bounds, checker_sets
 from privopt.proof.rationals import written
 
 STEPS = [[[3, 2], [2, 3]], [[1, 4], [3, 2]]]
@@ -115,6 +116,25 @@ def _leak(level: int | str) -> Any:
     return {"noise": HALF, "leak": {"level": level, "below": 1, "above": 10**6}}
 
 
+def sets() -> Iterator[Lines]:
+    """Worst losses exactly as large as what is proved over balls, and losses that no distribution changes."""
+    ball = {"kind": "chi2", "center": ["1/2", "1/3", "1/6"], "radius": "1/2"}
+    far = {**ball, "center": ["1/6", "1/6", "2/3"], "radius": "1/3"}
+    even = {"kind": "chi2", "center": ["1/2", "1/2"], "radius": "1/5"}
+    three: Any = {
+        "distribution": [[3, 2, 1], [1, 1, 4]],
+        "notion": "lip",
+        "levels": {"upper": HALF},
+        "prior": even,
+    }
+    near: Any = {"rows": [[12, 11], [11, 12], [1, 1]]}
+    for loss in ([[0, 1], [1, 0], [1, 3]], [[1, 1]] * 3):
+        problem = {**three, "rows": [ball, far], "loss": loss}
+        each = [Fraction(sum(map(mul, *pair)), sum(pair[1])) for pair in zip(loss, near["rows"], strict=True)]
+        worst = checker_sets.most(even, [checker_sets.most(row, each) for row in (ball, far)])
+        yield lines("sets", problem, near, {"worst": written(worst)})
+
+
 def set_bounds() -> Iterator[Lines]:
     """A ball of radius 0."""
     center = {"kind": "chi2", "center": ["1/2", "1/2"], "radius": 0}
@@ -133,6 +153,7 @@ def wrong() -> Iterator[Lines]:
     out = {**never, "initial": [1, 1], "steps": [[[1, 1], [0, 2]]], "levels": {"upper": _level(Fraction(20))}}
     yield lines("redaction", out, {"hide": [[1, 1], [0, 1]], "total": 1}, {})
     yield from _not_hidden()
+    yield from _not_on_sets()
     rounded = next(gaussian_noise())
     yield changed(changed(rounded, (1, "levels"), _leak("2/5")), (4, "method"), "subsets")
     yield changed(rounded, (1, "levels"), _leak(written(Fraction(37, 72) - TINY)))
@@ -172,6 +193,14 @@ def _no_m_matrix() -> Lines:
     return lines("gaussian_noise", problem, LAPLACE, {}, {"method": "h-matrix", "columns": columns})
 
 
+def _not_on_sets() -> Iterator[Lines]:
+    """A loss that a root is a little too large for, and a center that is no distribution."""
+    tight = next(sets())
+    yield changed(tight, (3, "worst"), written(checker.number(tight[3]["worst"]) - Fraction(1, 2**170)))
+    beyond = {"kind": "total_variation", "center": ["3/2", "-1/2"], "radius": 0}
+    yield lines("sets", {**BASE, "rows": [beyond, beyond]}, {"rows": [[6, 5], [5, 6]]}, {})
+
+
 def _no_members() -> Iterator[Lines]:
     """Members with negative entries and beyond a center, secrets that none of them has, other losses."""
     wide = {"kind": "interval", "lower": [-1, -1], "upper": [2, 2]}
@@ -206,5 +235,5 @@ def _no_members() -> Iterator[Lines]:
 
 
 EDGES: dict[str, Callable[[], Iterator[Lines]]] = {
-    f.__name__: f for f in (redaction, redaction_bounds, gaussian_noise, set_bounds)
+    f.__name__: f for f in (redaction, redaction_bounds, gaussian_noise, sets, set_bounds)
 }
