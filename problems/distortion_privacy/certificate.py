@@ -66,9 +66,9 @@ def leak_of(problem: DistortionData, release: Release) -> Leak:
     ends = enclosure(joint, problem.order)
     if not bounded:
         return Leak(None, ends)
-    kept = at_most(joint, problem.order, problem.budget)
-    outward = kept is not True and at_most(joint, problem.order, problem.cap) is True
-    return Leak(True if outward else kept, ends, outward=outward)
+    within = at_most(joint, problem.order, problem.budget)
+    outward = within is not True and at_most(joint, problem.order, problem.cap) is True
+    return Leak(True if outward else within, ends, outward=outward)
 
 
 def verdict(
