@@ -55,7 +55,7 @@ class Conic(Solver[DistortionPrivacy]):
         """
         cells = _cones(problem)
         slower = 1 if problem.order is not None else 3 if problem.max_leakage is not None else 20
-        return float((0.02 if self.polls(problem) else 0.4) + slower * 3.9e-7 * cells**1.5)
+        return float((0.01 if self.polls(problem) else 0.4) + slower * 3.9e-7 * cells**1.5)
 
     def polls(self, problem: DistortionPrivacy) -> bool:
         """Where one short program answers it, so that nothing is gained by looking at the clock."""

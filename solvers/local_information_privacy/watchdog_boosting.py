@@ -80,9 +80,12 @@ class WatchdogBoosting(Solver[LocalInformationPrivacy]):
         return Guarantee.FEASIBLE if self.count_merged else Guarantee.BASELINE
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """2^k choices of k high-risk symbols, and 3^n additions."""
+        """2^k choices of k high-risk symbols, and 3^n additions, unless nothing needs merging."""
         blocks = Blocks(problem)
-        k, n = int(high_risk(blocks).sum()), blocks.size
+        high = high_risk(blocks)
+        k, n = int(high.sum()), blocks.size
+        if k == 0 or blocks.keep(blocks.singles):
+            return 2e-3
         seconds = 2e-3 + (4e-7 * 2.0**k if k <= MOST else 1e-5 * k * k)
         if self.several and self.count_merged:
             steps = PRICES if n <= PRICED else 2
