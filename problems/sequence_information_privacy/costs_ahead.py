@@ -43,6 +43,9 @@ from privopt.problems.sequence_information_privacy.lines import (
     line_below,
 )
 
+ENOUGH = 2.0**-44
+"""Relative to distortions, how far from the best a slope may be that is not sought any longer."""
+
 
 @dataclass(frozen=True, eq=False)
 class CostsAhead:
@@ -117,6 +120,10 @@ class CostsAhead:
         return self.ahead.places(self.beliefs(self.cuts).mid)
 
     @cached_property
+    def _unit(self) -> float:
+        return float(np.abs(self.ahead.cost).max())
+
+    @cached_property
     def _slopes(self) -> dict[tuple[int, int], Floats]:
         """The best slopes of the last step, where the next one begins."""
         return {}
@@ -135,7 +142,7 @@ class CostsAhead:
         values = [self.intervals.at_lines(row) for row in f]
         for left, right in permutations(range(len(f)), 2):
             pair = Pair(self.ahead, f[left], f[right], self._places)
-            slopes = pair.slopes(self._slopes.get((left, right), np.zeros(len(r))))
+            slopes = pair.slopes(self._slopes.get((left, right), np.zeros(len(r))), ENOUGH * self._unit)
             self._slopes[left, right] = slopes
             rows = f[left], f[right]
             lines = self.intervals.least(rows, np.concatenate([values[left][:2], values[right][2:]]), slopes)

@@ -24,8 +24,10 @@ from privopt.problems.sequence_information_privacy.two_letters import (
     refuse_beliefs,
 )
 
-POINTS = (65, 129)
-"""Posteriors of the first and of the second grid."""
+POINTS = (65, 161)
+"""Posteriors of the first grid, and of the second one, which has them where costs bend."""
+PLANNED = 129
+"""Posteriors of the grid for kernels that are prepared."""
 FOLLOWED = 400
 """Releases that are followed one by one at most."""
 SETTLED = 1e-6
@@ -66,9 +68,12 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
         """Propose the policy with a grid of posteriors as proof."""
         policy = _prepared(problem) if problem.horizon <= PREPARED else problem.answer(self.name)
         bound, dual, stats = -math.inf, None, dict[str, float | int | str]()
+        posteriors, later = grid(POINTS[0]), np.zeros(POINTS[0])
         for points in POINTS:
             begun = time.monotonic()
-            found = _dual(problem, grid(points), budget)
+            if points > len(posteriors):
+                posteriors = placed(posteriors, later, points)
+            found, later = _dual(problem, posteriors, budget)
             proved = problem.prove_bound(found)
             if proved is not None and -proved[1] > bound:
                 bound, dual = -proved[1], found
@@ -81,8 +86,30 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
         return Proposal(policy, -bound, dual, stats=stats)
 
 
-def _dual(problem: SequenceInformationPrivacy, posteriors: Floats, budget: Budget) -> dict[str, Any]:
-    """A grid with as many steps as it takes until one more costs about the same from every belief."""
+def placed(posteriors: Floats, values: Floats, points: int) -> Floats:
+    """More posteriors, denser where the slope of values at these changes faster; a third of them are placed evenly.
+
+    Examples
+    --------
+    >>> finer = placed(np.linspace(0, 1, 5), np.array([0.0, 0.5, 1.0, 0.5, 0.0]), 9)
+    >>> finer.round(2).tolist()
+    [0.0, 0.28, 0.35, 0.43, 0.5, 0.57, 0.65, 0.72, 1.0]
+    """
+    widths = np.diff(posteriors)
+    bends = np.abs(np.diff(np.diff(values) / widths)) / (0.5 * (widths[1:] + widths[:-1]))
+    bends = np.concatenate([bends[:1], bends, bends[-1:]])
+    share = np.sqrt(0.5 * (bends[1:] + bends[:-1])) * widths
+    share = share / share.sum() if share.sum() > 0 else 0.0 * share
+    heights = np.concatenate([[0.0], np.cumsum(share + 0.5 * widths)])
+    found: Floats = np.interp(np.linspace(0.0, heights[-1], points), heights, posteriors)
+    found[0], found[-1] = 0.0, 1.0
+    return found
+
+
+def _dual(
+    problem: SequenceInformationPrivacy, posteriors: Floats, budget: Budget
+) -> tuple[dict[str, Any], Floats]:
+    """A grid with as many steps as it takes until one more costs about the same from every belief, and what they cost."""
     costs, later, steps = CostsAhead(ahead_of(problem, posteriors)), np.zeros(len(posteriors)), 0
     until = 0.4 * budget.remaining if budget.remaining < math.inf else 0.0
     while steps < min(FOLLOWED, problem.horizon - 1) and budget.remaining >= until:
@@ -91,12 +118,12 @@ def _dual(problem: SequenceInformationPrivacy, posteriors: Floats, budget: Budge
         later, steps = after, steps + 1
         if gain.max() - gain.min() <= SETTLED * float(np.abs(gain).max()):
             break
-    return {"kind": "beliefs", "posteriors": posteriors.tolist(), "steps": steps}
+    return {"kind": "beliefs", "posteriors": posteriors.tolist(), "steps": steps}, later
 
 
 def _prepared(problem: SequenceInformationPrivacy) -> SequencePolicy:
     """The policy whose kernel at each belief within reach is the best for the releases that are left."""
-    ahead, tables = ahead_of(problem, grid(POINTS[-1])), [np.zeros(POINTS[-1])]
+    ahead, tables = ahead_of(problem, grid(PLANNED)), [np.zeros(PLANNED)]
     for _ in range(problem.span - 1):
         tables.append(ahead.estimate(tables[-1]))
     policy = problem.answer("look-ahead")

@@ -24,7 +24,7 @@ from itertools import permutations
 
 import numpy as np
 
-from privopt.arrays import Floats
+from privopt.arrays import Bools, Floats
 from privopt.core.balls import Balls
 
 ROUNDS = 16
@@ -168,25 +168,35 @@ class Pair:
         charged: Floats = least + slopes * self.places.beliefs
         return charged
 
-    def slopes(self, begin: Floats) -> Floats:
-        """Slopes that prove the most, or nearly: where left and right are alike, by Newton's method and halving."""
+    def slopes(self, begin: Floats, enough: float = -1.0) -> Floats:
+        """Slopes that prove the most, or nearly: where left and right are alike, by Newton's method and halving.
+
+        Beliefs where these differ by no more than ``enough`` are left alone.
+        """
         left, right = self._sides
-        slope, best = begin, begin
+        slope, best, rows = begin.copy(), begin.copy(), np.arange(len(begin))
         most = np.full(len(begin), -np.inf)
         under, over = np.full(len(begin), -STEEPEST), np.full(len(begin), STEEPEST)
         for _ in range(ROUNDS):
-            (down, p0, v0), (up, p1, v1) = left.best(slope), right.best(slope)
-            charge = np.minimum(down, up) + slope * self.places.beliefs
-            better = charge > most
-            most, best = np.where(better, charge, most), np.where(better, slope, best)
-            under, over = np.where(down < up, slope, under), np.where(down > up, slope, over)
+            here = slope[rows]
+            (down, p0, v0), (up, p1, v1) = left.best(here), right.best(here)
+            charge = np.minimum(down, up) + here * self.places.beliefs[rows]
+            better = charge > most[rows]
+            most[rows[better]], best[rows[better]] = charge[better], here[better]
+            under[rows] = np.where(down < up, here, under[rows])
+            over[rows] = np.where(down > up, here, over[rows])
             far = p1 - p0
-            following = np.where(far > SAME, (v1 - v0) / np.where(far > SAME, far, 1.0), slope)
-            outside = (following <= under) | (following >= over)
-            following = np.where(outside & (down != up), 0.5 * (under + over), following)
-            if np.abs(following - slope).max() <= SAME:
+            following = np.where(far > SAME, (v1 - v0) / np.where(far > SAME, far, 1.0), here)
+            outside = (following <= under[rows]) | (following >= over[rows])
+            following = np.where(outside & (down != up), 0.5 * (under[rows] + over[rows]), following)
+            if np.abs(following - here).max() <= SAME:
                 break
-            slope = following
+            slope[rows] = following
+            apart = np.abs(down - up) > enough
+            if not apart.any():
+                break
+            if not apart.all():
+                rows, left, right = rows[apart], left.at(apart), right.at(apart)
         return best
 
     def best(self) -> tuple[Floats, Floats, Floats]:
@@ -208,6 +218,10 @@ class Side:
     @cached_property
     def _at_others(self) -> Floats:
         return interpolated(self.grid, self.values, self.others)
+
+    def at(self, rows: Bools) -> Side:
+        """The same for some of the beliefs."""
+        return Side(self.grid, self.values, self.closed[rows], self.others[:, rows])
 
     def best(self, slopes: Floats) -> tuple[Floats, Floats, Floats]:
         """The least f(p) - slope p for each belief, with p and f(p)."""
