@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ MOST = 3
 NEAR = 3
 """Starts of a round beside a posterior met before, and as many half way between two."""
 
+FURTHER = 2
+"""Posteriors of a round, the best ones, from which descents go on over all that is allowed."""
+
 SPREAD = (0.3, 1.7)
 """Factors of the entries of a start beside a posterior."""
 
@@ -38,31 +42,14 @@ PATIENCE = 25
 """Fruitless rounds in a row after which the search ends."""
 
 
-class Allowed:
-    """Minimise c . v over the posteriors whose columns keep the bounds on ratios at all rows of the set, at one prior each.
+class Posteriors(ABC):
+    """Posteriors that keep the bounds, over which linear functions are minimised."""
 
-    hi is the least of L.m + r a + W . (m - a)_+ over numbers a, and lo the largest of L.m + r b - W . (b - m)_+
-    (linear programming duality), so that a and b and the positive parts are further variables.
-    """
+    p: Floats
 
-    def __init__(self, layers: Layers) -> None:
-        self.p = layers.p.mid
-        self._highs = silent_highs({})
-        self._highs.passModel(_model(layers))
-        self._places = np.arange(len(self.p), dtype=np.int32)
-
+    @abstractmethod
     def least(self, cost: Floats) -> Floats | None:
         """The posterior that costs least; None where the program fails."""
-        import highspy
-
-        n = len(self.p)
-        self._highs.changeColsCost(n, self._places, cost * self.p)
-        self._highs.run()
-        if self._highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            self._highs.clearSolver()
-            return None
-        mass = np.maximum(np.array(self._highs.getSolution().col_value)[:n], 0.0) * self.p
-        return np.asarray(mass / mass.sum())
 
     def descend(self, prices: Floats, start: Floats, budget: Budget) -> list[Floats]:
         """The vertices on the way down from a start: the entropy is concave, so each tangent leads no higher."""
@@ -79,6 +66,63 @@ class Allowed:
         return path
 
 
+class Allowed(Posteriors):
+    """Posteriors whose columns keep the bounds on ratios at all rows of the set, at one prior each.
+
+    hi is the least of L.m + r a + W . (m - a)_+ over numbers a, and lo the largest of L.m + r b - W . (b - m)_+
+    (linear programming duality), so that a and b and the positive parts are further variables.
+    """
+
+    def __init__(self, layers: Layers) -> None:
+        self.p, self.layers = layers.p.mid, layers
+        self._highs = silent_highs({})
+        self._highs.passModel(_model(layers))
+        self._places = np.arange(len(self.p), dtype=np.int32)
+
+    def least(self, cost: Floats) -> Floats | None:
+        """The posterior that costs least; None where the program fails."""
+        n = len(self.p)
+        self._highs.changeColsCost(n, self._places, cost * self.p)
+        values = _solution(self._highs)
+        return None if values is None else _posterior(values[:n], self.p)
+
+
+class Level(Posteriors):
+    """Those among the allowed ones with a and b the same number for all values of the secret: a small program.
+
+    The best posteriors have nearly one level for most symbols, a few peaks and a few zeros. m = c + rise - fall.
+    """
+
+    def __init__(self, layers: Layers) -> None:
+        self.p = layers.p.mid
+        self._highs = silent_highs({})
+        self._highs.passModel(_level_model(layers))
+        self._places = np.arange(1 + 2 * len(self.p), dtype=np.int32)
+
+    def least(self, cost: Floats) -> Floats | None:
+        """The posterior that costs least; None where the program fails."""
+        paid, n = cost * self.p, len(self.p)
+        costs = np.concatenate([[paid.sum()], paid, -paid])
+        self._highs.changeColsCost(len(costs), self._places, costs)
+        values = _solution(self._highs)
+        return None if values is None else _posterior(values[0] + values[1 : 1 + n] - values[1 + n :], self.p)
+
+
+def _solution(highs: Any) -> Floats | None:
+    import highspy
+
+    highs.run()
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        highs.clearSolver()
+        return None
+    return np.array(highs.getSolution().col_value)
+
+
+def _posterior(m: Floats, p: Floats) -> Floats:
+    mass = np.maximum(m, 0.0) * p
+    return np.asarray(mass / mass.sum())
+
+
 class Descents:
     """Rounds of descents at the prices of the best mixture so far, which what they meet then improves.
 
@@ -91,7 +135,7 @@ class Descents:
     """
 
     def __init__(self, allowed: Allowed, mixtures: Mixtures, seed: int) -> None:
-        self.allowed, self.mixtures = allowed, mixtures
+        self.allowed, self.mixtures, self.level = allowed, mixtures, Level(allowed.layers)
         self._rng = np.random.default_rng(seed)
 
     def run(self, until: Budget) -> None:
@@ -99,10 +143,17 @@ class Descents:
         fruitless = 0
         while until.remaining > 0 and fruitless < PATIENCE:
             before, prices = self.mixtures.value, self.mixtures.prices
-            points = [v for start in self._starts() for v in self.allowed.descend(prices, start, until)]
+            points = [v for start in self._starts() for v in self.level.descend(prices, start, until)]
             if points:
+                points += self._further(np.array(points), prices, until)
                 self.mixtures.mix(np.array(points))
             fruitless = 0 if self.mixtures.value < before * (1.0 - STALL) else fruitless + 1
+
+    def _further(self, points: Floats, prices: Floats, until: Budget) -> list[Floats]:
+        """On from the best of these among all that are allowed."""
+        reduced = phi(points).sum(axis=1) - points @ prices
+        best = points[np.argsort(reduced, kind="stable")[:FURTHER]]
+        return [v for point in best for v in self.allowed.descend(prices, point, until)]
 
     def _starts(self) -> list[Floats]:
         rng, p, pool = self._rng, self.allowed.p, self.mixtures.pool
@@ -152,4 +203,29 @@ def _model(layers: Layers) -> Any:
     lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(sizes)])
     lp.a_matrix_.index_ = np.concatenate([*places, rises[0].ravel(), falls[0].ravel()])
     lp.a_matrix_.value_ = np.concatenate([*values, np.tile(rises[1], k * n), np.tile(falls[1], k * n)])
+    return lp
+
+
+def _level_model(layers: Layers) -> Any:
+    """Variables c, rise (n,) and fall (n,), with fall at most c + rise; hi and lo of c are c."""
+    import highspy
+
+    least, width, n = layers.least.mid, layers.width.mid, len(layers.p.mid)
+    above, below, p = layers.above.mid, layers.below.mid, layers.p.mid
+    most = least + width
+    bounds = np.column_stack(
+        [(above - below).sum(axis=1), above @ most - below @ least, below @ most - above @ least]
+    )
+    left = np.column_stack([np.ones(n), np.eye(n), -np.eye(n)])
+    table = np.concatenate([np.concatenate([[1.0], p, -p])[None], bounds, left])
+    rows, places = np.nonzero(table)
+    lp = highspy.HighsLp()
+    lp.num_row_, lp.num_col_ = table.shape
+    lp.col_cost_, lp.col_lower_ = np.zeros(2 * n + 1), np.zeros(2 * n + 1)
+    lp.col_upper_ = np.full(2 * n + 1, np.inf)
+    lp.row_lower_ = np.concatenate([[1.0], np.full(len(bounds), -np.inf), np.zeros(n)])
+    lp.row_upper_ = np.concatenate([[1.0], np.zeros(len(bounds)), np.full(n, np.inf)])
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(table)))])
+    lp.a_matrix_.index_, lp.a_matrix_.value_ = places, table[rows, places]
     return lp

@@ -15,7 +15,7 @@ import privopt as po
 from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.layers import Cells, Layers, least_layer_cost, stacked
 from privopt.problems.robust_reading import SetReader
-from privopt.solvers.local_information_privacy.cuts.descents import Allowed, Descents
+from privopt.solvers.local_information_privacy.cuts.descents import Allowed, Descents, Level
 from privopt.solvers.local_information_privacy.cuts.layered import Layered
 from privopt.solvers.local_information_privacy.cuts.layers import LayerTree
 from privopt.solvers.local_information_privacy.cuts.mixtures import OverSet
@@ -157,6 +157,24 @@ def test_boxes_of_few_values_are_split_by_the_numbers_of_each() -> None:
     assert any("a" in node or "b" in node for node in nodes)
     assert first < tree.bound
     assert least_layer_cost(problem, tree.at, nodes) == pytest.approx((tree.bound,) * 2, abs=1e-6)
+
+
+@pytest.mark.parametrize("sides", SIDES)
+def test_posteriors_of_one_level_keep_the_bounds_and_cost_no_less_than_all(sides: dict[str, Any]) -> None:
+    problem, layers = over(**sides)
+    level, allowed, p = Level(layers), Allowed(layers), layers.p.mid
+    rng = np.random.default_rng(2)
+    assert problem.ambiguity is not None
+    reader = SetReader.of(problem.ambiguity)
+    for _ in range(5):
+        cost = rng.normal(size=len(p))
+        one, best = level.least(cost), allowed.least(cost)
+        assert one is not None
+        assert best is not None
+        assert cost @ best <= cost @ one + 1e-9 <= cost @ p + 2e-9
+        low, high = reader.extremes((one / p)[:, None])
+        of_bounds = layers.above.mid @ high[:, 0] - layers.below.mid @ low[:, 0]
+        assert (of_bounds <= 1e-9).all()
 
 
 def test_rows_that_do_not_vary_in_intervals_have_no_layers() -> None:
