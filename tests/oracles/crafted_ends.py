@@ -117,9 +117,8 @@ def _leak(level: int | str) -> Any:
 
 
 def sets() -> Iterator[Lines]:
-    """Worst losses exactly as large as what is proved over balls, and losses that no distribution changes."""
-    ball = {"kind": "chi2", "center": ["1/2", "1/3", "1/6"], "radius": "1/2"}
-    far = {**ball, "center": ["1/6", "1/6", "2/3"], "radius": "1/3"}
+    """Worst losses exactly as large as what is proved over balls small and large, and losses that no distribution changes."""
+    far = {"kind": "chi2", "center": ["1/6", "1/6", "2/3"], "radius": "1/3"}
     even = {"kind": "chi2", "center": ["1/2", "1/2"], "radius": "1/5"}
     three: Any = {
         "distribution": [[3, 2, 1], [1, 1, 4]],
@@ -128,11 +127,12 @@ def sets() -> Iterator[Lines]:
         "prior": even,
     }
     near: Any = {"rows": [[12, 11], [11, 12], [1, 1]]}
-    for loss in ([[0, 1], [1, 0], [1, 3]], [[1, 1]] * 3):
-        problem = {**three, "rows": [ball, far], "loss": loss}
+    apart, same = [[0, 1], [2, 1], [1, 3]], [[1, 1]] * 3
+    for radius, loss in (("1/2", apart), (1, apart), ("5/4", apart), ("1/2", same)):
+        sets: Any = [{**far, "center": ["1/2", "1/3", "1/6"], "radius": radius}, far]
         each = [Fraction(sum(map(mul, *pair)), sum(pair[1])) for pair in zip(loss, near["rows"], strict=True)]
-        worst = checker_sets.most(even, [checker_sets.most(row, each) for row in (ball, far)])
-        yield lines("sets", problem, near, {"worst": written(worst)})
+        worst = checker_sets.most(even, [checker_sets.most(row, each) for row in sets])
+        yield lines("sets", {**three, "rows": sets, "loss": loss}, near, {"worst": written(worst)})
 
 
 def set_bounds() -> Iterator[Lines]:
