@@ -12,7 +12,7 @@ from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.layers import Layers
 from privopt.solvers.common.highs import silent_highs
 from privopt.solvers.local_information_privacy.columns.program import phi
-from privopt.solvers.local_information_privacy.cuts.mixtures import Mixtures
+from privopt.solvers.local_information_privacy.cuts.mixtures import Bound, Mixtures
 
 FLOOR = 1e-4
 """Entries below this count as this in the slope -ln t."""
@@ -34,6 +34,12 @@ FURTHER = 2
 
 SPREAD = (0.3, 1.7)
 """Factors of the entries of a start beside a posterior."""
+
+KEPT = 1.0 - 1e-6
+"""Posteriors of which so much keeps the bounds at every prior ask for no further ones."""
+
+PRIORS = 300
+"""Bounds at further priors, at most."""
 
 STALL = 1e-4
 """A round counts as fruitless if it gains less, relatively."""
@@ -94,9 +100,10 @@ class Level(Posteriors):
     """
 
     def __init__(self, layers: Layers) -> None:
-        self.p = layers.p.mid
+        self.p, self.layers = layers.p.mid, layers
         self._highs = silent_highs({})
         self._highs.passModel(_level_model(layers))
+        self._asked = set[tuple[float, ...]]()
         self._places = np.arange(1 + 2 * len(self.p), dtype=np.int32)
 
     def least(self, cost: Floats) -> Floats | None:
@@ -106,6 +113,14 @@ class Level(Posteriors):
         self._highs.changeColsCost(len(costs), self._places, costs)
         values = _solution(self._highs)
         return None if values is None else _posterior(values[0] + values[1 : 1 + n] - values[1 + n :], self.p)
+
+    def ask(self, bound: Bound) -> None:
+        """Ask for a bound on a ratio at another prior, too."""
+        if len(self._asked) >= PRIORS or bound.key in self._asked:
+            return
+        self._asked.add(bound.key)
+        row = _level_rows(self.layers, bound.above[None], bound.below[None])[0]
+        self._highs.addRow(-np.inf, 0.0, len(row), self._places, row)
 
 
 def _solution(highs: Any) -> Floats | None:
@@ -145,9 +160,17 @@ class Descents:
             before, prices = self.mixtures.value, self.mixtures.prices
             points = [v for start in self._starts() for v in self.level.descend(prices, start, until)]
             if points:
+                self._ask(np.array(points))
                 points += self._further(np.array(points), prices, until)
                 self.mixtures.mix(np.array(points))
             fruitless = 0 if self.mixtures.value < before * (1.0 - STALL) else fruitless + 1
+
+    def _ask(self, points: Floats) -> None:
+        """Ask for the bounds that posteriors break at the worst prior of the set."""
+        broken = points[self.mixtures.shares(points) < KEPT]
+        for point in broken:
+            if (bound := self.mixtures.broken(point)) is not None:
+                self.level.ask(bound)
 
     def _further(self, points: Floats, prices: Floats, until: Budget) -> list[Floats]:
         """On from the best of these among all that are allowed."""
@@ -210,12 +233,8 @@ def _level_model(layers: Layers) -> Any:
     """Variables c, rise (n,) and fall (n,), with fall at most c + rise; hi and lo of c are c."""
     import highspy
 
-    least, width, n = layers.least.mid, layers.width.mid, len(layers.p.mid)
-    above, below, p = layers.above.mid, layers.below.mid, layers.p.mid
-    most = least + width
-    bounds = np.column_stack(
-        [(above - below).sum(axis=1), above @ most - below @ least, below @ most - above @ least]
-    )
+    p, n = layers.p.mid, len(layers.p.mid)
+    bounds = _level_rows(layers, layers.above.mid, layers.below.mid)
     left = np.column_stack([np.ones(n), np.eye(n), -np.eye(n)])
     table = np.concatenate([np.concatenate([[1.0], p, -p])[None], bounds, left])
     rows, places = np.nonzero(table)
@@ -229,3 +248,12 @@ def _level_model(layers: Layers) -> Any:
     lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(table)))])
     lp.a_matrix_.index_, lp.a_matrix_.value_ = places, table[rows, places]
     return lp
+
+
+def _level_rows(layers: Layers, above: Floats, below: Floats) -> Floats:
+    """Bounds on ratios as rows of these variables, at most 0."""
+    least = layers.least.mid
+    most = least + layers.width.mid
+    return np.column_stack(
+        [(above - below).sum(axis=1), above @ most - below @ least, below @ most - above @ least]
+    )

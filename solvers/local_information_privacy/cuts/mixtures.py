@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,8 +27,24 @@ POOL = 3000
 BREAKS = 1e-10
 """By how much a posterior must exceed a bound on a divergence, relative to it, to ask for a row."""
 
+LARGEST = 700.0
+"""Levels above this bound nothing."""
+
 INSIDE = 1e-12
 """How far inside such a bound posteriors are drawn, relative to it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """A bound on a ratio at one prior, as ``above . hi <= below . lo`` over the possible values of the secret."""
+
+    above: Floats
+    below: Floats
+
+    @property
+    def key(self) -> tuple[float, ...]:
+        """What two bounds that are the same have in common."""
+        return tuple(np.concatenate([self.above, self.below]).round(9).tolist())
 
 
 class Mixtures(ABC):
@@ -80,6 +97,10 @@ class Mixtures(ABC):
     @abstractmethod
     def shares(self, posteriors: Floats) -> Floats:
         """How much of each posterior may stay in a mixture with the distribution of the observations."""
+
+    def broken(self, posterior: Floats) -> Bound | None:
+        """The bound on a ratio that a posterior breaks most, at a prior of a set; None where there is no set, or it breaks none."""
+        return None
 
     def posteriors(self, channel: Release) -> Floats:
         """Those of the releases that occur."""
@@ -156,6 +177,34 @@ class OverSet(Mixtures):
         """How much of each posterior keeps the bounds at every joint."""
         spread = self.rows.reader.spread(self.rows.columns(posteriors), self.problem.notion)
         return spread.shares(np.ones(len(posteriors)), inside(self.problem))
+
+    def broken(self, posterior: Floats) -> Bound | None:
+        """The bound on a lift that a posterior breaks most, at the prior of the set that is worst for it."""
+        if self.problem.notion != "lip":
+            return None
+        reader, problem = self.rows.reader, self.problem
+        low, high = (ends[:, 0] for ends in reader.extremes(self.rows.columns(posterior[None])))
+        worst: tuple[float, Bound] | None = None
+        for s in np.flatnonzero(reader.possible).tolist():
+            for own, others, level, side in (
+                (high, low, problem.upper, 1.0),
+                (low, high, problem.lower, -1.0),
+            ):
+                if level > LARGEST:
+                    continue
+                values = others.copy()
+                values[s] = own[s]
+                prior = reader.prior.farthest(-side * values)
+                factor = np.exp(side * level)
+                apart = side * (own[s] - factor * float(prior @ values))
+                shares = factor * prior
+                shares[s] = 0.0
+                of_own = np.zeros(len(prior))
+                of_own[s] = 1.0 - factor * prior[s]
+                pair = (of_own, shares) if side > 0 else (shares, of_own)
+                if apart > BREAKS and (worst is None or apart > worst[0]):
+                    worst = apart, Bound(*(part[reader.possible] for part in pair))
+        return None if worst is None else worst[1]
 
 
 class Curved(Mixtures):

@@ -177,6 +177,25 @@ def test_posteriors_of_one_level_keep_the_bounds_and_cost_no_less_than_all(sides
         assert (of_bounds <= 1e-9).all()
 
 
+@pytest.mark.parametrize("sides", SIDES[:3])
+def test_bounds_at_the_worst_prior_are_those_that_judging_finds_broken(sides: dict[str, Any]) -> None:
+    problem, layers = over(**sides)
+    assert problem.ambiguity is not None
+    mixtures, rng, p = OverSet(problem, problem.ambiguity), np.random.default_rng(4), layers.p.mid
+    found = 0
+    for _ in range(10):
+        v = rng.dirichlet(np.full(len(p), 0.3))
+        share = float(mixtures.shares(v[None])[0])
+        bound = mixtures.broken(v)
+        assert (bound is not None) == (share < 1)
+        assert mixtures.broken(share * v + (1 - share) * p) is None
+        if bound is not None:
+            found += 1
+            low, high = (ends[:, 0] for ends in mixtures.rows.reader.extremes((v / p)[:, None]))
+            assert bound.above @ high > bound.below @ low
+    assert found >= 3
+
+
 def test_rows_that_do_not_vary_in_intervals_have_no_layers() -> None:
     joint = po.JointDistribution.normalised(COUNTS)
     near = po.JointAmbiguity.total_variation(joint, 0.1)
