@@ -126,7 +126,7 @@ def exactly(costs: CostsAhead, later: Floats, posterior: Fraction) -> Fraction:
         for one, other in itertools.permutations(f, 2)
         for p, q in pairs
     )
-    return min(min(split), *(each[b] for each in f))
+    return min(*split, *(each[b] for each in f))
 
 
 def line(xs: list[Fraction], ys: list[Fraction], at: Fraction) -> Fraction:
