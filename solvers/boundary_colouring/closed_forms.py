@@ -165,6 +165,7 @@ def _contradiction(problem: BoundaryColouring) -> dict[str, float | int] | None:
 ROUNDING = 1e-12
 MAX_EPSILON = 236.0
 """Beyond it e^(3 epsilon), which the published switch uses, is no float."""
+MOST_DISTANCES = 10_000
 
 
 @register
@@ -200,6 +201,8 @@ class LinePublished(Solver[BoundaryColouring]):
         for colour in (0, 1):
             depth = int(far[problem.graph.codes == colour].max(initial=-1))
             for i in range(depth + 1):
+                if i > MOST_DISTANCES:
+                    return f"it writes the formulas out for {MOST_DISTANCES} distances, this graph has {depth}: use balanced or shift"
                 try:
                     error = _error(problem, colour, i)
                 except ArithmeticError as cause:

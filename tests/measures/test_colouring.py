@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 
 import privopt as po
 from privopt import measures
+from privopt.measures.colouring.steps import step
 
 
 def random_private(rng: np.random.Generator) -> tuple[po.BoundaryColouring, po.Colouring]:
@@ -189,3 +190,26 @@ def test_errors_by_distance_are_means_over_what_networkx_finds() -> None:
             assert np.isnan(errors[d, c]) if not own else abs(errors[d, c] - np.mean(own)) < 1e-14
     with pytest.raises(po.errors.InvalidMechanism, match="graph's vertices"):
         po.measures.error_by_distance(graph, po.Colouring([[0.5, 0.5]]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_orbits_without_delta_are_those_of_steps_one_by_one(seed: int) -> None:
+    """Products at once or in turn: the same floats, down to where complements stay."""
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        one = step(10 ** float(rng.uniform(-2, 2.8)), 0.0, float(rng.choice([0.0, 2.0**-48])))
+        r = 10 ** float(rng.uniform(-300, -0.01))
+        p, r = (1.0 - r, r) if rng.random() < 0.5 else (r, 1.0 - r)
+        count = int(rng.integers(0, 400))
+        pairs = [(p, r)]
+        for _ in range(count):
+            if p <= one.kink:
+                p, r = one.growth * p, one.kink + one.growth * (one.kink - p)
+            else:
+                r = max(one.decay * r, min(r, one.floor))
+                p = 1.0 - r
+            if (p, r) == pairs[-1]:
+                break
+            pairs.append((p, r))
+        high, low = one.orbit(*pairs[0], count)
+        assert [*zip(high.tolist(), low.tolist(), strict=True)] == pairs

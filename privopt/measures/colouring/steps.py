@@ -22,6 +22,8 @@ GUARD = 2.0**-48
 """By how much, relatively, a guarded step stays below the budget: 32 units of rounding."""
 LARGEST = 705.0
 """e to a little more overflows, and e to its negative loses digits; a smaller epsilon is always safe."""
+LEAST = 1e-8
+"""Below this epsilon, roundings of e^epsilon are seen in the number of steps."""
 TINY = 5e-308
 """Complements above delta are not lowered further: next to less than delta there is no room for more, and products stay accurate."""
 
@@ -87,6 +89,8 @@ class Step:
 
         Errors below 5e-308 are lowered further only by delta.
         """
+        if self.delta == 0 and self.epsilon > LEAST and 0 < p:
+            return self._products(p, r, count)
         high, low = [p], [r]
         for _ in range(count):
             steep, before = p <= self.kink, (p, r)
@@ -101,6 +105,35 @@ class Step:
             high.append(p)
             low.append(r)
         return np.array(high), np.array(low)
+
+    def _products(self, p: float, r: float, count: int) -> Pair:
+        """The same without delta, where all is products of one factor: millions of steps at once, digit for digit."""
+        steep = _powers(p, self.growth, min(count, _needed(self.kink / p, self.epsilon)))
+        steep = steep[: int(np.searchsorted(steep, self.kink, side="right")) + 1]
+        rest = np.append(r, self.kink + self.growth * (self.kink - steep[:-1]))
+        left = count - (len(steep) - 1)
+        if left == 0 or steep[-1] <= self.kink:
+            return steep, rest
+        most = max(float(rest[-1]) / self.floor, 1.0)
+        flat = np.maximum(
+            _powers(float(rest[-1]), self.decay, min(left, _needed(most, self.epsilon))),
+            min(float(rest[-1]), self.floor),
+        )
+        flat = flat[: int(np.count_nonzero(flat > self.floor)) + 1]
+        return np.concatenate((steep, 1.0 - flat[1:])), np.concatenate((rest, flat[1:]))
+
+
+def _needed(ratio: float, epsilon: float) -> int:
+    """Enough factors e^epsilon, or a little less each, to grow by a ratio."""
+    return int(min(max(0.0, math.log(ratio)) / epsilon * (1 + 1e-6) + 4, 2.0**62))
+
+
+def _powers(first: float, factor: float, count: int) -> Floats:
+    """A number times 0 to ``count`` factors, multiplied one by one."""
+    chain = np.full(count + 1, factor)
+    chain[0] = first
+    with np.errstate(over="ignore"):  # what is beyond the largest float is beyond every kink
+        return np.asarray(np.multiply.accumulate(chain))
 
 
 def step(epsilon: float, delta: float, margin: float = 0.0) -> Step:
