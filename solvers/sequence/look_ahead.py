@@ -13,6 +13,7 @@ from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms.channel import Channel
+from privopt.mechanisms.policy.ahead import interpolated
 from privopt.mechanisms.policy.beliefs import distinct
 from privopt.mechanisms.policy.formulas.look_ahead import Plan, grid
 from privopt.mechanisms.policy.kernel import TOTAL
@@ -68,16 +69,18 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
         """Propose the policy with a grid of posteriors as proof."""
         policy = _prepared(problem) if problem.horizon <= PREPARED else problem.answer(self.name)
         bound, dual, stats = -math.inf, None, dict[str, float | int | str]()
-        posteriors, later = grid(POINTS[0]), np.zeros(POINTS[0])
+        posteriors = grid(POINTS[0])
+        later = np.zeros(len(posteriors))
         for points in POINTS:
             begun = time.monotonic()
             if points > len(posteriors):
-                posteriors = placed(posteriors, later, points)
-            found, later = _dual(problem, posteriors, budget)
+                before, posteriors = posteriors, placed(posteriors, later, points)
+                later = interpolated(before, later, posteriors)
+            found, later, steps = _dual(problem, posteriors, later, budget)
             proved = problem.prove_bound(found)
             if proved is not None and -proved[1] > bound:
                 bound, dual = -proved[1], found
-                stats = {"points": points, "iterations": int(found["steps"])}
+                stats = {"points": points, "iterations": steps}
                 budget.report(None, -bound)
             if 5 * (time.monotonic() - begun) > budget.remaining:
                 break
@@ -107,10 +110,14 @@ def placed(posteriors: Floats, values: Floats, points: int) -> Floats:
 
 
 def _dual(
-    problem: SequenceInformationPrivacy, posteriors: Floats, budget: Budget
-) -> tuple[dict[str, Any], Floats]:
-    """A grid with as many steps as it takes until one more costs about the same from every belief, and what they cost."""
-    costs, later, steps = CostsAhead(ahead_of(problem, posteriors)), np.zeros(len(posteriors)), 0
+    problem: SequenceInformationPrivacy, posteriors: Floats, begin: Floats, budget: Budget
+) -> tuple[dict[str, Any], Floats, int]:
+    """A grid with as many steps as it takes until one more costs about the same from every belief, what they cost, and their number.
+
+    In the long run what they cost is itself a potential, whatever they began with, and the check is one step.
+    """
+    costs, steps = CostsAhead(ahead_of(problem, posteriors)), 0
+    later = begin if problem.lasting else np.zeros(len(posteriors))
     until = 0.4 * budget.remaining if budget.remaining < math.inf else 0.0
     while steps < min(FOLLOWED, problem.horizon - 1) and budget.remaining >= until:
         after = costs.step(later)
@@ -118,7 +125,10 @@ def _dual(
         later, steps = after, steps + 1
         if gain.max() - gain.min() <= SETTLED * float(np.abs(gain).max()):
             break
-    return {"kind": "beliefs", "posteriors": posteriors.tolist(), "steps": steps}, later
+    dual = {"kind": "beliefs", "posteriors": posteriors.tolist(), "steps": steps}
+    if problem.lasting:
+        dual |= {"steps": 0, "potential": (later - later.min()).tolist()}
+    return dual, later, steps
 
 
 def _prepared(problem: SequenceInformationPrivacy) -> SequencePolicy:
