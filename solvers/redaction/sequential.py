@@ -220,6 +220,8 @@ class Sequential(Solver[Redaction]):
         mechanism = problem.answer(table)
         if known is None or math.isinf(problem.epsilon):
             return Proposal(mechanism, utility_bound(problem, 0.0)[1], {})
+        if problem.utility_chain is not problem.chain:
+            return Proposal(mechanism)  # the tables count the records by the chain that leaks
         budget.progress(_SEARCHED, "mechanism found, bounding")
         utility = problem.evaluate(mechanism).utility
         open_share = TARGET * max(min(1.0, utility), 1e-6)
