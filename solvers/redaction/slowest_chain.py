@@ -57,7 +57,9 @@ class SlowestChain(Solver[Redaction]):
     robust: ClassVar[bool] = True
 
     def guarantee(self, problem: Redaction) -> Guarantee:
-        """Bounded where the solver of one chain is, for two states."""
+        """Bounded where the solver of one chain is, for two states and local mechanisms."""
+        if problem.form == "sequential":
+            return Guarantee.FEASIBLE
         best = next(_solvers(problem.relaxed(problem.chain)))
         return best.guarantee(problem.relaxed(problem.chain))
 
