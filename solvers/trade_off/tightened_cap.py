@@ -22,13 +22,16 @@ from privopt.solvers.trade_off.members import Spread, between, dual_at
 
 ANALYTIC = {"kind": "analytic"}
 
-AT_NOMINAL = 0.35
+AT_NOMINAL = 0.8
 """Share of the time for the nominal joint and smaller caps there."""
+
+FIRST_SECONDS, MOST = 2.0, 0.9
+"""So many seconds it has at least, but no larger share."""
 
 MEMBERS = 12
 """Other joints at which the problem is solved, at most."""
 
-ROUNDS, ROUND = 0.6, 0.3
+ROUNDS, ROUND = 0.8, 0.5
 """Shares of the time that is left for all of them, and for the next one; the rest is for smaller caps at the best one."""
 
 
@@ -63,7 +66,9 @@ class TightenedCap(Solver[PrivacyFunnel]):
             nominal = problem.at_nominal(problem.budget)
             return Proposal(mechanism, analytic_bound(nominal), dict(ANALYTIC), stats={"iterations": 0})
         spread = None if problem.ambiguity is None else Spread(problem.ambiguity)
-        first = _part(budget, AT_NOMINAL)
+        first = _part(
+            budget, max(AT_NOMINAL, min(MOST, FIRST_SECONDS / max(budget.remaining, FIRST_SECONDS)))
+        )
         proposal = tightened(problem, lambda cap, until: _capped(problem.at_nominal(cap), until), first)
         return proposal if spread is None else _through_members(problem, spread, proposal, budget)
 
@@ -87,7 +92,7 @@ def _through_members(problem: PrivacyFunnel, spread: Spread, proposal: Proposal,
         rounds += 1
         there = _capped(problem.at(joint), _part(until, ROUND))
         if there.bound is not None and (bound is None or there.bound < bound):
-            bound, dual, nearest = there.bound, dual_at(joint, there.dual), problem.at(joint)
+            bound, dual, nearest = there.bound, dual_at(joint, there.dual), (problem.at(joint), there)
         if not isinstance(there.mechanism, (Channel, Merging)):
             break
         matrix = there.mechanism.matrix
@@ -96,7 +101,12 @@ def _through_members(problem: PrivacyFunnel, spread: Spread, proposal: Proposal,
             best = kept
             budget.report(problem.evaluate(problem.check(best)).objective, bound, fraction=0.9)
     if nearest is not None and budget.remaining > 0:
-        last = tightened(problem, lambda cap, end: _capped(nearest.with_budget(cap), end), budget).mechanism
+        there, answer = nearest
+        last = tightened(
+            problem,
+            lambda cap, end: answer if cap == problem.budget else _capped(there.with_budget(cap), end),
+            budget,
+        ).mechanism
         if last is not None and (best is None or _better(problem, last, best)):
             best = last
     stats = {**proposal.stats, "joints": rounds}
