@@ -27,6 +27,8 @@ from privopt.problems.sequence_information_privacy.two_letters import (
 
 POINTS = (65, 161)
 """Posteriors of the first grid, and of the second one, which has them where costs bend."""
+SHARES = (0.15, 0.35)
+"""Of the time that is left, what the steps of a grid may take; its check takes as long again."""
 PLANNED = 129
 """Posteriors of the grid for kernels that are prepared."""
 FOLLOWED = 400
@@ -71,18 +73,18 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
         bound, dual, stats = -math.inf, None, dict[str, float | int | str]()
         posteriors = grid(POINTS[0])
         later = np.zeros(len(posteriors))
-        for points in POINTS:
+        for points, share in zip(POINTS, SHARES, strict=True):
             begun = time.monotonic()
             if points > len(posteriors):
                 before, posteriors = posteriors, placed(posteriors, later, points)
                 later = interpolated(before, later, posteriors)
-            found, later, steps = _dual(problem, posteriors, later, budget)
+            found, later, steps = _dual(problem, posteriors, later, budget, share)
             proved = problem.prove_bound(found)
             if proved is not None and -proved[1] > bound:
                 bound, dual = -proved[1], found
                 stats = {"points": points, "iterations": steps}
                 budget.report(None, -bound)
-            if 5 * (time.monotonic() - begun) > budget.remaining:
+            if 2 * (time.monotonic() - begun) > budget.remaining:
                 break
         if dual is None:
             return Proposal(policy, stats={"iterations": 0, "stop": "out of time"})
@@ -110,7 +112,7 @@ def placed(posteriors: Floats, values: Floats, points: int) -> Floats:
 
 
 def _dual(
-    problem: SequenceInformationPrivacy, posteriors: Floats, begin: Floats, budget: Budget
+    problem: SequenceInformationPrivacy, posteriors: Floats, begin: Floats, budget: Budget, share: float
 ) -> tuple[dict[str, Any], Floats, int]:
     """A grid with as many steps as it takes until one more costs about the same from every belief, what they cost, and their number.
 
@@ -118,7 +120,7 @@ def _dual(
     """
     costs, steps = CostsAhead(ahead_of(problem, posteriors)), 0
     later = begin if problem.lasting else np.zeros(len(posteriors))
-    until = 0.4 * budget.remaining if budget.remaining < math.inf else 0.0
+    until = (1 - share) * budget.remaining if budget.remaining < math.inf else 0.0
     while steps < min(FOLLOWED, problem.horizon - 1) and budget.remaining >= until:
         after = costs.step(later)
         gain = after - later
