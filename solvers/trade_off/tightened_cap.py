@@ -101,10 +101,10 @@ def _through_members(problem: PrivacyFunnel, spread: Spread, proposal: Proposal,
             best = kept
             budget.report(problem.evaluate(problem.check(best)).objective, bound, fraction=0.9)
     if nearest is not None and budget.remaining > 0:
-        there, answer = nearest
+        place, answer = nearest
         last = tightened(
             problem,
-            lambda cap, end: answer if cap == problem.budget else _capped(there.with_budget(cap), end),
+            lambda cap, end: answer if cap == problem.budget else _capped(place.with_budget(cap), end),
             budget,
         ).mechanism
         if last is not None and (best is None or _better(problem, last, best)):
