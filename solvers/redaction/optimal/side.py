@@ -200,9 +200,10 @@ class Reach:
         at = np.asarray(distance) - 1
         det, cross, back = self.determinants[at], self.cross[at], self.back[at]
         e, x = np.exp(-np.asarray(budget)), -np.expm1(-np.asarray(budget))
-        with np.errstate(invalid="ignore", divide="ignore"):  # where this form ends, the other one is taken
+        # Where one form ends, the other is taken; where a step next to never happens, both may divide by 0.
+        with np.errstate(invalid="ignore", divide="ignore"):
             far = (e * (1 - back) - cross) / ((1 - cross) - e * back)
-        near = (det - x * (1 - back)) / (det + x * back)
+            near = (det - x * (1 - back)) / (det + x * back)
         state = np.where(x < 0.5, near, far)
         return np.asarray(np.where(cross == 0, np.maximum(state, 1e-300), state), dtype=np.float64)
 
