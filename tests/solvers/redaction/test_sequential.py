@@ -132,4 +132,4 @@ def test_a_state_that_next_to_never_occurs_is_no_division_by_zero() -> None:
     solution = po.solve(problem, "sequential", time_limit=60.0)
     assert solution.certified
     assert solution.utility is not None
-    assert solution.utility >= 0.6
+    assert solution.utility > 0.59
