@@ -309,6 +309,6 @@ def test_a_cap_on_an_average_is_read_outward_by_its_last_digit(leakage: str) -> 
         assert solution.objective is not None
         assert solution.bound is not None
         assert -1e-12 <= solution.objective <= solution.bound
-        assert not certificate.ok or solution.status is po.Status.OPTIMAL
+        assert not certificate.ok or solution.bound <= 1e-12  # the last digits of a program decide the status
     assert claims == [None, "leakage <= budget, read outward by its last digit", "leakage <= budget"]
     assert free.with_budget(0.0).cap == 0.0
