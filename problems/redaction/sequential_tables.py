@@ -252,7 +252,8 @@ class _Pairs:
         at_left = self.cost(self.left, np.where(self.left > 0, np.minimum(self.rho / divided, 1.0), 0.0))
         at_right = self.cost(self.right, self.rho / self.right)
         inside = (falling > 0) & (rising > 0) & (self.left > 0)
-        turn = np.sqrt(np.where(inside, self.rho * falling / np.where(inside, rising, 1.0), 0.0))
+        with np.errstate(over="ignore"):  # beyond all numbers it is clipped to the cell
+            turn = np.sqrt(np.where(inside, self.rho * falling / np.where(inside, rising, 1.0), 0.0))
         turn = np.clip(turn, self.left, self.right)
         safe = np.where(inside, turn, 1.0)
         slope = np.abs(rising - self.rho * falling / (safe * safe))

@@ -1,4 +1,4 @@
-"""More files at the edge of a rule: records that are hidden, noise on Gaussian records, members of sets."""
+"""More files at the edge of a rule: records that are hidden, noise on dependent records, members of sets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from typing import Any
 from oracles.crafted_files import HALF, TINY, changed, lines
 from oracles.crafted_sets import BASE, set_bounds_file
 from oracles.planted_proofs import Lines
-from privopt.proof import checker, checker_redaction, checker_redaction_bounds, checker_sets
+from privopt.proof import (
+    checker,
+    checker_chain_noise,
+    checker_redaction,
+    checker_redaction_bounds,
+    checker_sets,
+)
 from privopt.proof.rationals import written
 
 STEPS = [[[3, 2], [2, 3]], [[1, 4], [3, 2]]]
@@ -116,6 +122,52 @@ def _leak(level: int | str) -> Any:
     return {"noise": HALF, "leak": {"level": level, "below": 1, "above": 10**6}}
 
 
+WANDERING = [[1, 2, 3], [3, 1, 1], [1, 5, 2]], [114, 135, 112]
+TURNING = [[0, 1, 3], [2, 0, 1], [1, 1, 0]], [4, 3, 4]
+LEAN = [[5, 4], [3, 5]], [27, 32]
+NOISY: Any = (
+    (WANDERING, [1, 1, 4], 3, 4, 0),
+    (WANDERING, [0, 1, 2], 1, 1, 0),
+    (TURNING, [1, 0, 0], 2, 2, 0),
+    (TURNING, [1, 0, 0], 2, 3, 0),
+    (LEAN, [1, 2], 8, 10, "3148687/1099511627776"),
+    (([[4, 3, 3], [3, 4, 3], [2, 3, 5]], [7, 8, 9]), [1, 1, 1], 8, None, "18629773/1099511627776"),
+    (([[1]], [1]), [1], 1, None, 0),
+)
+"""Chains and their stationary distributions, what is known of the first record, depth, length and the least slack that is enough."""
+
+
+def chain_noise() -> Iterator[Lines]:
+    """Chains that are not the same backwards, first records that are ruled out, lengths beyond the depth, the least slack."""
+    for chain, initial, depth, length, slack in NOISY:
+        yield _noisy(chain, initial, depth, length, slack)
+
+
+def _noisy(chain: Any, initial: list[int], depth: int, length: int | None, slack: int | str) -> Lines:
+    """A file whose level is the least that is proved."""
+    rows, stationary = chain
+    problem: Any = {"transition": rows, "initial": initial, "sensitivity": 1}
+    problem |= {} if length is None else {"length": length}
+    proof = {"method": "chain", "stationary": stationary, "slack": slack, "depth": depth}
+    ratio = 2 * checker_chain_noise.chain_ratio(problem, proof, Fraction(2))
+    problem["levels"] = {"noise": HALF, "leak": _level(ratio)}
+    return lines("chain_noise", problem, {"noise": "discrete_laplace", "scale": 2}, {}, proof)
+
+
+def _too_noisy() -> Iterator[Lines]:
+    """Levels a little below what is proved, a little less slack than is enough, four states."""
+    for file in chain_noise():
+        ratio = checker.number(file[1]["levels"]["leak"]["below"]) - TINY
+        yield changed(file, (1, "levels", "leak"), _level(ratio))
+        if file[4]["slack"]:
+            slack = checker.number(file[4]["slack"]) - Fraction(1, 1 << 40)
+            yield changed(file, (4, "slack"), written(slack))
+    high = {"level": "3/2", "below": 4, "above": 5}
+    four = {"transition": [[1] * 4] * 4, "initial": [1] * 4, "sensitivity": 1, "length": 2}
+    proof = {"method": "chain", "stationary": [1] * 4, "slack": 0, "depth": 1}
+    yield lines("chain_noise", {**four, "levels": {"noise": HALF, "leak": high}}, LAPLACE, {}, proof)
+
+
 def sets() -> Iterator[Lines]:
     """Worst losses exactly as large as what is proved over balls small and large, and losses that no distribution changes."""
     far = {"kind": "chi2", "center": ["1/6", "1/6", "2/3"], "radius": "1/3"}
@@ -165,6 +217,7 @@ def wrong() -> Iterator[Lines]:
     yield lines("gaussian_noise", one, {"noise": "laplace", "scale": -1}, {}, {"method": "group"})
     yield _no_m_matrix()
     yield from _no_members()
+    yield from _too_noisy()
 
 
 def _not_hidden() -> Iterator[Lines]:
@@ -235,5 +288,5 @@ def _no_members() -> Iterator[Lines]:
 
 
 EDGES: dict[str, Callable[[], Iterator[Lines]]] = {
-    f.__name__: f for f in (redaction, redaction_bounds, gaussian_noise, sets, set_bounds)
+    f.__name__: f for f in (redaction, redaction_bounds, gaussian_noise, chain_noise, sets, set_bounds)
 }

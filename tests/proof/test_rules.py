@@ -29,6 +29,9 @@ TABLE = "a table has rows of one length, and those of the chain or the mechanism
 PAIRED = "both are made of one list, or of one entry for each input"
 PRICES = "prices or slopes are multiplied with a row of that length elsewhere"
 WORDS = "words of a sentence"
+ROUNDED = "what is rounded less is no further from the truth"
+FACTOR = "no ratio depends on a factor of all weights"
+DIAGONAL = "a value is not compared with itself"
 LATER = "what comes after the last record costs nothing"
 HARMLESS = {
     "trade_off": {
@@ -123,6 +126,35 @@ HARMLESS = {
         "inverse: Gt 0 made GtE in found": "without record i a part would be singular, and is tried; an M-matrix has a positive diagonal",
         "noisy: Gt 0 made GtE in scale": "nothing that moves is at most 0, and no report is false with probability 0",
     },
+    "chain_noise": {
+        "short: 200 made": ROUNDED,
+        "short: Sub in": ROUNDED,
+        "short: FloorDiv": ROUNDED,
+        "short: 1 made one more at 34:": FACTOR,
+        "step: filter dropped in for u in n if h[u]": "a value that cannot be counts 0 times, and its own ray is constant",
+        "step: part 0 left out in x != z": DIAGONAL,
+        "step: FloorDiv": ROUNDED,
+        "larger: lengths may differ": PAIRED,
+        "side: lengths may differ": TABLE,
+        "beyond: rule dropped": AGAIN["what is known does not even out"],
+        "beyond: part 0 left out in slack": "a step leads out of a bound that is too small: so it does for 900 random chains",
+        "beyond: part 1 left out in slack": "nothing is divided by 0",
+        "beyond: Gt 0 made GtE in min(h)": "nothing is divided by 0",
+        "beyond: min swapped at 78:": "nothing is divided by 0",
+        "beyond: all swapped at 78:": "nothing is divided by 0",
+        "beyond: LtE 0 made Lt in a * even": "what is rounded up exceeds its bound or does not",
+        "beyond: 0 made one more at 80:": "all are gone through",
+        "beyond: condition made True in v * (1 + slack)": DIAGONAL,
+        "beyond: 1 made one more at 84:": FACTOR,
+        "beyond: lengths may differ": PAIRED,
+        "beyond: 1 made one more at 92:": "the bound is at least what the last depth adds",
+        "kernels: part 1 left out": "nothing is divided by 0",
+        "kernels: Gt 0 made GtE": "nothing is divided by 0",
+        "kernels: min swapped": "nothing is divided by 0",
+        "kernels: lengths may differ": TABLE,
+        "chain_ratio: filter dropped": DIAGONAL,
+        "chain_ratio: 1 made one more at 116:": FACTOR,
+    },
     "set_bounds": {
         "least_cost: lengths may differ at 67": "rows of which the mean is taken have one length",
     },
@@ -161,6 +193,12 @@ LIMITS = {
         "Sub in k - 1 at 71:",
     ),
     "gaussian_noise": ("len(s) <= 12", "12 made one more", "10 ** 6", "check: 10 made", "check: 6 made"),
+    "chain_noise": (
+        "chain_ratio: 10 made",
+        "chain_ratio: 4 made",
+        "chain_ratio: 6 made",
+        "Pow in 10 ** 6",
+    ),
     "redaction": ("self.k <= 1000", "1000 made one more"),
     "sequence": ("each kernel is used at one belief",),
 }

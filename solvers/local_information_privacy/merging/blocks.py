@@ -126,7 +126,8 @@ class Blocks:
         if min(upper) < math.inf:
             excess = lifts * np.exp(-upper) - 1.0
         if min(lower) < math.inf:
-            below = 1.0 - lifts * np.exp(np.minimum(lower, 700.0))
+            with np.errstate(over="ignore"):  # -inf is far within a limit
+                below = 1.0 - lifts * np.exp(np.minimum(lower, 700.0))
             excess = np.maximum(excess, np.where(lower < math.inf, below, -1.0))
         return excess
 

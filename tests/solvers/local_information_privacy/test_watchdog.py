@@ -529,3 +529,10 @@ def test_names_that_collide_fall_back_to_a_channel() -> None:
 
 def test_all_subsets() -> None:
     assert members(3).sum() == 12
+
+
+@pytest.mark.parametrize("solver", ["alpha-lift-watchdog", "watchdog-merge"])
+def test_a_lower_budget_beyond_all_numbers_is_no_overflow(solver: str) -> None:
+    table = [[0.3, 0.0, 0.0], [0.0, 1e-100, 0.0], [0.0, 0.0, 0.7]]
+    solution = po.solve(Lip(JointDistribution(table), lower=700.0, upper=0.1), solver)
+    assert solution.certified

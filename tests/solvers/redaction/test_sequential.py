@@ -133,3 +133,10 @@ def test_a_state_that_next_to_never_occurs_is_no_division_by_zero() -> None:
     assert solution.certified
     assert solution.utility is not None
     assert solution.utility > 0.59
+
+
+def test_a_step_of_a_denormal_probability_is_no_overflow() -> None:
+    problem = po.Redaction(po.MarkovChain([[0.5, 0.5], [1e-310, 1.0]]), 4, 1, 3.5, form="sequential")
+    solution = po.solve(problem, "sequential", time_limit=60.0)
+    assert solution.certified
+    assert solution.bound is not None
