@@ -33,10 +33,9 @@ def checked(matrix: object) -> Entries:
         raise InvalidMechanism(f"matrix must be an (inputs, outputs) table, got shape {table.shape}")
     if table.size > MAX_CELLS:
         raise InvalidMechanism(f"matrix has {table.size} cells, more than {MAX_CELLS}")
-    values = table.astype(np.float64)
-    bad = np.argwhere(~((values >= 0) & (values <= 1 + TOLERANCE)))
-    if bad.size:
-        x, y = bad[0].tolist()
+    values = table.astype(np.float64, copy=False)
+    if not (values.min() >= 0 and values.max() <= 1 + TOLERANCE):  # one that is no number is neither
+        x, y = np.argwhere(~((values >= 0) & (values <= 1 + TOLERANCE)))[0].tolist()
         raise InvalidMechanism(f"matrix[{x}, {y}] = {table[x, y]} is not a probability in [0, 1]")
     off = np.flatnonzero(np.abs(values.sum(axis=1) - 1) > TOLERANCE)
     if off.size:
@@ -48,11 +47,11 @@ def checked(matrix: object) -> Entries:
 
 def _table(matrix: object) -> Entries:
     try:
-        table = np.array(matrix)
+        table = np.asarray(matrix)
     except ValueError as cause:
         raise InvalidMechanism(f"matrix must be a rectangular table of numbers: {cause}") from cause
     if table.dtype.kind in "iufb":
-        return np.array(table, dtype=np.float64) + 0.0
+        return np.add(table, 0.0, dtype=np.float64)
     if table.dtype.kind != "O" or table.ndim != 2:
         raise InvalidMechanism("matrix must be a table of numbers, a row an input")
     flat = [_cell(value, divmod(i, table.shape[1])) for i, value in enumerate(table.ravel().tolist())]
@@ -72,8 +71,12 @@ def _cell(value: object, where: tuple[int, int]) -> float | Fraction:
 
 def floats(entries: Entries) -> NDArray[np.float64]:
     """The probabilities in float64, each row divided by its sum."""
-    values = entries.astype(np.float64)
-    totals = np.array([[math.fsum(row[row > 0].tolist())] for row in values])
+    values = entries.astype(np.float64, copy=False)
+    totals = values.max(axis=1, keepdims=True)
+    for x in np.flatnonzero(np.count_nonzero(values, axis=1) > 1).tolist():
+        totals[x] = math.fsum(values[x][values[x] > 0].tolist())
+    if (totals == 1.0).all() and values is entries:
+        return values
     normalised: NDArray[np.float64] = np.where(totals == 1.0, values, values / totals)
     normalised.setflags(write=False)
     return normalised
@@ -107,6 +110,9 @@ def _dyadic(row: NDArray[np.float64], bits: int) -> IntegerRow:
 
 def _scaled(row: NDArray[np.float64], bits: int) -> list[int]:
     """Every entry times 2**bits, rounded down: a power of 2 changes no digit, and what is left of a float is an integer."""
+    if bits == LEAST_BITS:  # at most 2**62
+        floored: list[int] = np.floor(np.ldexp(row, bits)).astype(np.int64).tolist()
+        return floored
     if bits < LARGEST_BITS:
         return [int(p) for p in np.floor(np.ldexp(row, bits)).tolist()]
     ratios = [p.as_integer_ratio() for p in row.tolist()]
