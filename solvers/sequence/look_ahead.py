@@ -79,7 +79,7 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
                 before, posteriors = posteriors, placed(posteriors, later, points)
                 later = interpolated(before, later, posteriors)
             found, later, steps = _dual(problem, posteriors, later, budget, share)
-            proved = problem.prove_bound(found)
+            proved = problem.prove_bound(found, budget.remaining)
             if proved is not None and -proved[1] > bound:
                 bound, dual = -proved[1], found
                 stats = {"points": points, "iterations": steps}

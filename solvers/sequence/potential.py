@@ -95,7 +95,7 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
             potential, rounds = search.potential(max(1, math.ceil(self.rounds * share)))
             begun = time.monotonic()
             found = search.dual(potential, belief)
-            proved = problem.prove_bound(found)
+            proved = problem.prove_bound(found, budget.remaining)
             if proved is not None and -proved[1] > bound:
                 bound, dual = -proved[1], found
                 stats = {"iterations": rounds, "pieces": len(potential.pieces)}

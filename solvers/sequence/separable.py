@@ -76,7 +76,7 @@ class Separable(Solver[SequenceInformationPrivacy]):
             found = _dual(problem, points, budget)
             if found is None:
                 break
-            proved = problem.prove_bound(found)
+            proved = problem.prove_bound(found, budget.remaining)
             if proved is not None and -proved[1] > bound:
                 bound, dual, stats = -proved[1], found, {"points": points}
                 budget.report(None, -bound)
