@@ -133,14 +133,19 @@ class Codebook:
         return f"{table}<p>{escape(self.note)}.</p>" if self.note else table
 
     def columns(self) -> dict[str, list[str]]:
-        """The columns of a CSV file: a row for each release and each symbol that it may come from."""
+        """The columns of a CSV file: a row for each release and each symbol that it may come from; numbers to twelve digits."""
         header = ("release", "suggested_name", "share", *self.names, "probability")
         lines: list[tuple[object, ...]] = []
         for entry in self.entries:
             for member, probability in zip(entry.members, entry.probabilities, strict=True):
                 parts = flat(member) if len(self.names) > 1 else (text(member),)
-                lines.append((entry.name, entry.suggestion, entry.share, *parts, probability))
+                lines.append((entry.name, entry.suggestion, _short(entry.share), *parts, _short(probability)))
         return {name: [str(line[j]) for line in lines] for j, name in enumerate(header)}
+
+
+def _short(value: float) -> float:
+    """A number to twelve digits: what follows is rounding, which nobody wants to read."""
+    return float(f"{value:.12g}")
 
 
 def codebook(
