@@ -28,7 +28,7 @@ from privopt.core.isolate import (
 )
 from privopt.core.problem import Problem
 from privopt.core.reformulation import propose
-from privopt.core.solver import Budget, Candidate, Proposal
+from privopt.core.solver import Budget, Candidate, Proposal, ran_out
 from privopt.mechanisms import Mechanism
 
 if TYPE_CHECKING:
@@ -242,4 +242,5 @@ def _run(payload: bytes, packed: bytes, until: float, share: float, seed: int) -
     except SolverFailure as cause:
         outcome = cause
     spent = time.monotonic() - begun
-    return outcome, spent, spent >= CUT * seconds
+    stopped = isinstance(outcome, Proposal) and ran_out(outcome.stats)
+    return outcome, spent, stopped or spent >= CUT * seconds

@@ -14,7 +14,7 @@ from privopt.core.isolate import PATIENCE, is_isolated, may_have_children, of_th
 from privopt.core.judge import contradicts, with_bound
 from privopt.core.problem import M, Problem
 from privopt.core.solution import Solution, Status, standing
-from privopt.core.solver import Candidate, Guarantee
+from privopt.core.solver import Candidate, Guarantee, ran_out
 from privopt.core.trace import Reached
 
 PROVING = (Guarantee.OPTIMAL, Guarantee.BOUNDED)
@@ -334,6 +334,8 @@ class Search(Generic[M]):
         if self._alone(c, others):
             return left
         if not any(after.polls for after in provers[1:]):
+            if self._bound_may_improve(c, left / 2):
+                return left / 2
             return left if self._answered or not self._may_answer(c, 0.4 * left) else 0.6 * left
         sure = [predicted(o) for o in provers[1:] if o.polls and o.guarantee is Guarantee.OPTIMAL]
         if c.guarantee is not Guarantee.OPTIMAL and min(sure, default=math.inf) <= left:
@@ -341,6 +343,13 @@ class Search(Generic[M]):
         most = MOSTLY if _closes(c, left) else 0.6
         several = min(max(SLICE * predicted(c), left / 3), most * left)
         return max(several, min(FITTING * predicted(c), left)) if predicted(c) <= left else several
+
+    def _bound_may_improve(self, c: Candidate, seconds: float) -> bool:
+        """Whether the tightest bound is of another one that was stopped before its end, and may have more than the last time."""
+        bounded = [s for s in self.runs if s.bound is not None]
+        tightest = min(bounded, key=lambda s: math.inf if s.bound is None else s.bound, default=None)
+        name = None if tightest is None else tightest.solver
+        return name != c.name and name in self.cut and seconds > self.given[name]
 
     def _may_answer(self, c: Candidate, seconds: float) -> bool:
         """Whether another one that has not run may end in some seconds."""
@@ -398,10 +407,11 @@ class Search(Generic[M]):
         best = self._best
         seconds = self.given[c.name] = min(seconds, self.call.left)
         begun, judged = time.monotonic(), len(self.call.judgings)
-        self._record(c, self.call.run(c, seconds, None if best is None else best.answer, self._least))
+        solution = self.call.run(c, seconds, None if best is None else best.answer, self._least)
+        self._record(c, solution)
         spent = time.monotonic() - begun - sum(self.call.judgings[judged:])
         self.cut.pop(c.name, None)
-        if spent >= CUT * seconds:
+        if spent >= CUT * seconds or ran_out(solution.stats):
             self.cut[c.name] = spent
 
     def _record(self, c: Candidate, solution: Solution[M]) -> None:

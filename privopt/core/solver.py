@@ -17,6 +17,9 @@ from privopt.mechanisms import Mechanism
 
 P = TypeVar("P", bound=Problem[Any])
 
+OUT_OF_TIME = "out of time"
+"""What the "stop" in the statistics of a run begins with that more time would have made better."""
+
 
 class Guarantee(Named, Enum):
     """The guarantee of an algorithm: what it proves; the value says it in words, the order is the order of preference."""
@@ -119,7 +122,7 @@ class Proposal:
     infeasible : JSON-able
         A witness that no mechanism exists, for ``problem.check_infeasible``.
     stats : mapping of names to numbers or strings
-        Iterations and the like.
+        Iterations and the like. A "stop" of "out of time" says that more time would do better: ``solve`` may run it again for longer.
     """
 
     mechanism: Mechanism | None = None
@@ -134,6 +137,17 @@ class Proposal:
 
     def _repr_html_(self) -> str:
         return fields_html(self, "Proposal (not judged)")
+
+
+def ran_out(stats: Mapping[str, float | int | str]) -> bool:
+    """Whether statistics of a run say that it stopped for want of time.
+
+    Examples
+    --------
+    >>> ran_out({"stop": "out of time"}), ran_out({"stop": "all tried"}), ran_out({})
+    (True, False, False)
+    """
+    return str(stats.get("stop", "")).startswith(OUT_OF_TIME)
 
 
 class Solver(ABC, Generic[P]):

@@ -51,7 +51,8 @@ def _table(matrix: object) -> Entries:
     except ValueError as cause:
         raise InvalidMechanism(f"matrix must be a rectangular table of numbers: {cause}") from cause
     if table.dtype.kind in "iufb":
-        return np.add(table, 0.0, dtype=np.float64)
+        numbers: NDArray[np.float64] = np.add(table, 0.0, dtype=np.float64)
+        return numbers
     if table.dtype.kind != "O" or table.ndim != 2:
         raise InvalidMechanism("matrix must be a table of numbers, a row an input")
     flat = [_cell(value, divmod(i, table.shape[1])) for i, value in enumerate(table.ravel().tolist())]

@@ -18,7 +18,7 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.core.registry import register
-from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.measures.redaction.leakage import release_probabilities
 from privopt.problems.redaction.bound import Dual, Setting
 from privopt.problems.redaction.dual import WORK, setting, utility_bound, work
@@ -226,7 +226,12 @@ class Sequential(Solver[Redaction]):
         utility = problem.evaluate(mechanism).utility
         open_share = TARGET * max(min(1.0, utility), 1e-6)
         cost, dual = _lower_cost(problem, known, utility + open_share, lambda: 0.8 * budget.remaining)
-        return Proposal(mechanism, utility_bound(problem, cost, known if dual else None)[1], dual)
+        bound = utility_bound(problem, cost, known if dual else None)[1]
+        finer = not dual or work(_finer(dual), problem.length) <= WORK
+        stats: dict[str, float | int | str] = {}
+        if bound > utility + open_share and finer:
+            stats["stop"] = OUT_OF_TIME
+        return Proposal(mechanism, bound, dual, stats=stats)
 
 
 def _setting(problem: Redaction, clock: Callable[[], float]) -> Setting | None:
@@ -240,10 +245,10 @@ def _lower_cost(
     problem: Redaction, known: Setting, enough: float, clock: Callable[[], float]
 ) -> tuple[float, Dual]:
     """A lower bound on the cost, by finer and finer tables until the utility left is small; twice the time is kept."""
-    best, dual, size, rays = 0.0, Dual(), 64, 9
+    best, dual = 0.0, Dual()
+    attempt = Dual(nodes=64, rows=_ROWS, share=TARGET, rays=9)
     while True:
         before = clock()
-        attempt = Dual(nodes=size, rows=_ROWS, share=TARGET, rays=rays)
         if work(attempt, problem.length) > WORK:
             return best, dual
         try:
@@ -254,7 +259,12 @@ def _lower_cost(
             best, dual = cost, attempt
         if utility_bound(problem, best, known)[1] <= enough or clock() < _GROWTH * (before - clock()):
             return best, dual
-        size, rays = 3 * size // 2, 3 * (rays - 1) // 2 + 1
+        attempt = _finer(attempt)
+
+
+def _finer(dual: Dual) -> Dual:
+    """Tables of half as many nodes and rays more."""
+    return {**dual, "nodes": 3 * int(dual["nodes"]) // 2, "rays": 3 * (int(dual["rays"]) - 1) // 2 + 1}
 
 
 def _searched(problem: Redaction, known: Setting | None, clock: Callable[[], float]) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.core.registry import register
-from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.ahead import interpolated
 from privopt.mechanisms.policy.beliefs import distinct
@@ -84,10 +84,11 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
                 bound, dual = -proved[1], found
                 stats = {"points": points, "iterations": steps}
                 budget.report(None, -bound)
-            if time.monotonic() - begun > budget.remaining:
+            if points < POINTS[-1] and time.monotonic() - begun > budget.remaining:
+                stats["stop"] = OUT_OF_TIME
                 break
         if dual is None:
-            return Proposal(policy, stats={"iterations": 0, "stop": "out of time"})
+            return Proposal(policy, stats={"iterations": 0, "stop": OUT_OF_TIME})
         return Proposal(policy, -bound, dual, stats=stats)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from privopt.arrays import Floats, Ints
 from privopt.core.balls import Balls
 from privopt.core.registry import register
-from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Mechanism
 from privopt.problems.sequence_information_privacy.potential import (
     MAX_DEPTH,
@@ -101,9 +101,11 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
                 stats = {"iterations": rounds, "pieces": len(potential.pieces)}
                 budget.report(None, -bound)
             if search.ended or budget.remaining < AGAIN * (time.monotonic() - begun):
+                if share < STAGES[-1] and budget.remaining < AGAIN * (time.monotonic() - begun):
+                    stats["stop"] = OUT_OF_TIME
                 break
         if dual is None:
-            return Proposal(policy, stats={"iterations": search.rounds, "stop": "out of time"})
+            return Proposal(policy, stats={"iterations": search.rounds, "stop": OUT_OF_TIME})
         return Proposal(policy, -bound, dual, stats=stats)
 
 

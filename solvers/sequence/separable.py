@@ -12,7 +12,7 @@ import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
-from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms.policy.formulas.look_ahead import grid
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.problems.sequence_information_privacy.separable import (
@@ -80,10 +80,11 @@ class Separable(Solver[SequenceInformationPrivacy]):
             if proved is not None and -proved[1] > bound:
                 bound, dual, stats = -proved[1], found, {"points": points}
                 budget.report(None, -bound)
-            if LONGER * (time.monotonic() - begun) > budget.remaining:
+            if points < POINTS[-1] and LONGER * (time.monotonic() - begun) > budget.remaining:
+                stats["stop"] = OUT_OF_TIME
                 break
         if dual is None:
-            return Proposal(policy, stats={"points": 0, "stop": "out of time"})
+            return Proposal(policy, stats={"points": 0, "stop": OUT_OF_TIME})
         return Proposal(policy, -bound, dual, stats=stats)
 
 

@@ -122,6 +122,31 @@ def test_a_prover_that_was_stopped_too_early_runs_again(monkeypatch: pytest.Monk
 
 
 @dataclass(frozen=True)
+class Refining(Late):
+    """Proves a loose bound at once where the next one would not be ready in what it is given, and says so."""
+
+    name: ClassVar[str] = "refining"
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        if budget.remaining < 2.0:
+            stats = {"stop": "out of time"}
+            return po.Proposal(problem.safe(), bound=0.0, dual={"kind": "analytic"}, stats=stats)
+        solution = po.solve(problem, "column-generation", time_limit=20.0)
+        return po.Proposal(solution.mechanism, bound=solution.bound, dual=solution.dual)
+
+
+def test_a_prover_that_wants_more_time_gets_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = po.LocalInformationPrivacy(po.JointDistribution([[0.3, 0.1], [0.2, 0.4]]), 0.3)
+    monkeypatch.setattr(
+        _registry, "_solvers", {(po.LocalInformationPrivacy, cls.name): cls for cls in (Refining, Loose)}
+    )
+    monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
+    solution = po.solve(small, time_limit=20.0)
+    assert solution.solver == "refining"
+    assert solution.status is po.Status.OPTIMAL
+
+
+@dataclass(frozen=True)
 class Loose(Planted):
     """Proves at once, with a dual that holds, how much there is to say at most: nothing closes with it."""
 

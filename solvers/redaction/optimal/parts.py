@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from privopt.core.solver import Budget, Proposal
+from privopt.core.solver import OUT_OF_TIME, Budget, Proposal, ran_out
 from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction.parts import KIND, Part, cuts, parts
 from privopt.problems.redaction.problem import Redaction
@@ -47,7 +47,10 @@ def side_by_side(problem: Redaction, budget: Budget, run: Run) -> Proposal:
         bound = 1.0 if proposal.bound is None else proposal.bound
         bounds.append(Fraction(bound) * piece.share)
         duals.append({} if proposal.bound is None else proposal.dual)
-    mechanism, stats = problem.answer(table), {"parts": len(pieces), "different parts": kinds}
+    mechanism = problem.answer(table)
+    stats: dict[str, float | int | str] = {"parts": len(pieces), "different parts": kinds}
+    if any(ran_out(proposal.stats) for proposal in solved.values()):
+        stats["stop"] = OUT_OF_TIME
     if any(proposal.bound is None for proposal in solved.values()):
         return Proposal(mechanism, stats=stats)
     dual = {"kind": KIND, "cuts": places, "duals": duals}

@@ -20,7 +20,7 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.core.registry import register
-from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction.bound import Dual, Setting
 from privopt.problems.redaction.dual import setting, utility_bound
@@ -36,6 +36,8 @@ from privopt.solvers.redaction.reach import refusal
 
 Arms: TypeAlias = tuple[tuple[Arm, Arm], tuple[Arm, Arm]]
 
+FINEST = 32768
+"""Nodes of the largest tables."""
 TARGET = 5e-7
 """Share of the utility that the bound may leave open."""
 SECONDS_A_ROW = 4e-3
@@ -93,11 +95,15 @@ class Optimal(Solver[Redaction]):
             return Proposal(mechanism, stats=stats)
         try:
             known = setting(problem, lambda: 0.8 * budget.remaining)
-            cost, dual = lower_cost(known, _target(problem, mechanism), lambda: 0.8 * budget.remaining)
+            target = _target(problem, mechanism)
+            cost, dual = lower_cost(known, target, lambda: 0.8 * budget.remaining)
         except (ArithmeticError, TimeoutError) as cause:
             stats["no tables"] = str(cause) or "out of time"
             return Proposal(mechanism, utility_bound(problem, 0.0)[1], {}, stats=stats)
-        return Proposal(mechanism, utility_bound(problem, cost, known)[1], dual, stats=stats)
+        bound = utility_bound(problem, cost, known)[1]
+        if dual["nodes"] < FINEST and bound > problem.evaluate(mechanism).utility + 2 * target:
+            stats["stop"] = OUT_OF_TIME
+        return Proposal(mechanism, bound, dual, stats=stats)
 
 
 def around(private: int, left: Floats, right: Floats) -> Floats:
@@ -137,7 +143,7 @@ def lower_cost(setting: Setting, target_gap: float, clock: Clock) -> tuple[float
         if bound > best:
             best, dual = bound, attempt
         # Errors fall with the square of the size, so the last change shows what is left.
-        if (bound - previous) / 15 < target_gap / 2 or size >= 32768 or clock() < 5 * (before - clock()):
+        if (bound - previous) / 15 < target_gap / 2 or size >= FINEST or clock() < 5 * (before - clock()):
             return best, dual
         previous, size = bound, 4 * size
 
