@@ -191,7 +191,7 @@ def _starting() -> float:
     return seconds
 
 
-def table_of(read: Iterable[Reading], work: float) -> Timings:
+def table_of(read: Iterable[Reading], work: float, start: float = 0.0) -> Timings:
     """The table of some readings; of those of equal sizes all are kept.
 
     Examples
@@ -204,7 +204,7 @@ def table_of(read: Iterable[Reading], work: float) -> Timings:
     for reading in read:
         if math.isfinite(reading.formula):
             entries.setdefault((reading.kind, reading.solver), []).append(reading.entry)
-    return Timings(work, {key: tuple(listed) for key, listed in entries.items()})
+    return Timings(work, {key: tuple(listed) for key, listed in entries.items()}, start)
 
 
 def joined(made: Timings, before: Timings, kinds: Collection[str]) -> Timings:
@@ -224,7 +224,7 @@ def joined(made: Timings, before: Timings, kinds: Collection[str]) -> Timings:
         for key, entries in before.entries.items()
         if key[0] not in kinds
     }
-    return Timings(made.work, {**kept, **made.entries})
+    return Timings(made.work, {**kept, **made.entries}, made.start)
 
 
 def calibrate_command(output: Path | None, limit: float, kinds: Collection[str], as_json: bool) -> None:
@@ -249,7 +249,7 @@ def calibrate_command(output: Path | None, limit: float, kinds: Collection[str],
     count = sum(1 for _ in instances(recorded=True))
     with measuring(count) as told:
         read = list(readings(recorded=True, limit=limit, told=told, kinds=kinds))
-    made = table_of(read, fixed_work())
+    made = table_of(read, fixed_work(), _starting())
     if kinds:
         made = joined(made, timings(), kinds)
     write_timings(path, made)

@@ -49,6 +49,11 @@ class SolverFailure(Exception):
     """The solver raised, or its process died; the text says how."""
 
 
+IDLE = 300
+"""Seconds after which a child that has nothing to do ends."""
+_last_used: list[float] = []
+"""When the child that waits for the next solver, if there is one, last ended a run, on the monotonic clock."""
+
 _isolated: ContextVar[bool] = ContextVar("isolated", default=False)
 
 
@@ -80,6 +85,17 @@ def may_have_children() -> bool:
     True
     """
     return not multiprocessing.current_process().daemon
+
+
+def child_is_ready() -> bool:
+    """Whether a child process of an earlier run waits for the next solver, which then need not wait for its start.
+
+    Examples
+    --------
+    >>> child_is_ready() in (True, False)
+    True
+    """
+    return bool(_last_used) and time.monotonic() - _last_used[-1] < IDLE / 2
 
 
 @contextlib.contextmanager
@@ -220,7 +236,8 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
     payload = pack((solver, problem), solver, problem)
     copied = copied_incumbent(budget.incumbent, stored=not of_the_package(solver))
     begun = time.monotonic()
-    executor = get_reusable_executor(max_workers=1, timeout=300)
+    executor = get_reusable_executor(max_workers=1, timeout=IDLE)
+    _last_used.clear()
     try:
         with deaf_to_interrupts():
             started = executor.submit(_start, tuple(solver.requires))
@@ -241,6 +258,7 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
         raise
     except BrokenProcessPool as cause:
         raise SolverFailure("the process of the solver died: " + describe(cause).partition(".")[0]) from cause
+    _last_used.append(time.monotonic())
     if not ok:
         raise SolverFailure(str(answer))
     proposal, messages = cloudpickle.loads(answer) if isinstance(answer, bytes) else (answer, ())

@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol
 
 from privopt.core.alarm import raise_alarm
 from privopt.core.beside import CUT, GRACE, STARTING, Ended, Lane, Outcome, may_run_beside, two_cores
-from privopt.core.isolate import PATIENCE, is_isolated, may_have_children, of_the_package
+from privopt.core.isolate import PATIENCE, child_is_ready, is_isolated, may_have_children, of_the_package
 from privopt.core.judge import contradicts, with_bound
 from privopt.core.problem import M, Problem
 from privopt.core.solution import Solution, Status, standing
@@ -137,8 +137,8 @@ def _whole(provers: Sequence[Candidate], seconds: float) -> list[Candidate]:
 
 
 def _ready_after(c: Candidate) -> float:
-    """Predicted seconds with the start of a process, where a solver needs one of its own."""
-    return predicted(c) + (0.0 if c.polls else PATIENCE)
+    """Predicted seconds with the start of a process, where a solver needs one of its own and none is ready."""
+    return predicted(c) + (0.0 if c.polls or child_is_ready() else PATIENCE)
 
 
 def predicted(c: Candidate) -> float:
@@ -359,7 +359,7 @@ class Search(Generic[M]):
     def _alone(self, c: Candidate, others: Sequence[Candidate]) -> bool:
         """Whether all that is left is for this one: no other could end in it, or all are far slower where none can."""
         left = self.call.left
-        could = [o for o in others if o is not c and (o.polls or predicted(o) + PATIENCE <= left)]
+        could = [o for o in others if o is not c and (o.polls or _ready_after(o) <= left)]
         slower = max(left, 2 * predicted(c))
         return not could or (2 * predicted(c) > left and all(predicted(o) > slower for o in could))
 

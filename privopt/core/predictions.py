@@ -22,6 +22,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from privopt.core.isolate import child_is_ready
 from privopt.core.problem import Problem
 from privopt.core.reformulation import seen_by
 from privopt.core.solver import Candidate
@@ -36,6 +37,8 @@ REACH = math.log(100.0)
 """At this distance between logarithms of sizes a recorded entry counts as much as the formula itself."""
 MOST = 1e4
 """The largest factor by which a formula is corrected, up or down."""
+LEFT = 0.1
+"""Share of a prediction that is left at least without the start of a process."""
 LEAST, LONGEST = 1e-6, 1e3
 """Seconds: a formula that says less, or more, is compared with what was recorded as if it said this."""
 
@@ -77,10 +80,13 @@ class Timings:
     work : float
         Processor seconds that :func:`fixed_work` took on the machine on which it was measured.
     entries : mapping
+    start : float
+        Seconds of the start of a process, which the entries of solvers that need one include.
     """
 
     work: float
     entries: Mapping[tuple[str, str], tuple[Entry, ...]]
+    start: float = 0.0
 
     def seconds(self, kind: str, solver: str, sizes: tuple[int, ...], formula: float) -> float:
         """Seconds on the machine of the table.
@@ -199,7 +205,7 @@ def predicted_seconds(kind: str, solver: str, sizes: tuple[int, ...], formula: f
 
 
 def corrected(candidate: Candidate, problem: Problem[Any]) -> Candidate:
-    """A candidate whose seconds are predicted with the table.
+    """A candidate whose seconds are predicted with the table; without the start of a process where one is ready.
 
     Examples
     --------
@@ -213,6 +219,9 @@ def corrected(candidate: Candidate, problem: Problem[Any]) -> Candidate:
         return candidate
     posed = seen_by(candidate.solver, problem)
     seconds = predicted_seconds(posed.kind, candidate.name, posed.sizes, candidate.seconds)
+    if not candidate.polls and child_is_ready():
+        table = timings()
+        seconds = max(seconds - slowness(work_here(), table.work) * table.start, LEFT * seconds)
     return replace(candidate, seconds=seconds)
 
 
@@ -264,7 +273,7 @@ def read_timings(text: str, source: str) -> Timings:
             for kind, solvers in fields["entries"].items()
             for solver, rows in solvers.items()
         }
-        return Timings(_positive(fields["work"]), entries)
+        return Timings(_positive(fields["work"]), entries, _positive(fields.get("start", 0.0)))
     except (AttributeError, KeyError, TypeError, ValueError) as cause:
         raise FileRefused(f"{source}: an entry is malformed: {cause}") from cause
 
@@ -297,7 +306,7 @@ def write_timings(path: Path, table: Timings) -> None:
         kinds.setdefault(kind, {})[solver] = rows
     with writing(path) as stream:
         stream.write(
-            f'{{"format": "{FORMAT}", "version": {VERSION}, "work": {table.work:.4g}, "entries": {{\n'
+            f'{{"format": "{FORMAT}", "version": {VERSION}, "work": {table.work:.4g}, "start": {table.start:.3g}, "entries": {{\n'
         )
         stream.write(",\n".join(_kind_lines(kind, solvers) for kind, solvers in kinds.items()))
         stream.write("\n}}\n")

@@ -22,6 +22,10 @@ from privopt.solvers.distortion_privacy._space import Space, at_once
 from privopt.solvers.distortion_privacy.direct_lp import Optimum, least_level, silent_release
 
 
+ORDERED = 24
+"""How many times as many cones a short program of an order may have: each is small."""
+
+
 class Conic(Solver[DistortionPrivacy]):
     """Relative entropies for mutual information, power cones for Sibson's, linear rows for the others.
 
@@ -38,7 +42,7 @@ class Conic(Solver[DistortionPrivacy]):
     most_cones: ClassVar[float] = math.inf
     """Cones beyond which its factorisations break down."""
     short: ClassVar[int] = 150
-    """Cones up to which a program of so many steps at most is a matter of a tenth of a second."""
+    """Cones up to which a program of so many steps at most is a matter of some tenths of a second."""
     near_one: ClassVar[float]
     """Orders this near to 1 count as 1; the bound is for the order of the problem."""
     power_cones: ClassVar[bool] = True
@@ -59,7 +63,8 @@ class Conic(Solver[DistortionPrivacy]):
 
     def polls(self, problem: DistortionPrivacy) -> bool:
         """Where one short program answers it, so that nothing is gained by looking at the clock."""
-        return problem.max_leakage is not None and _cones(problem) <= self.short
+        most = self.short * (ORDERED if problem.order is not None else 1)
+        return problem.max_leakage is not None and _cones(problem) <= most
 
     def refuse(self, problem: DistortionPrivacy) -> str | None:
         """Refuse exact independence, and orders whose means the back end does not get right."""
