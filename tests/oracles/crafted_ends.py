@@ -7,12 +7,13 @@ from fractions import Fraction
 from operator import mul
 from typing import Any
 
-from oracles.crafted_files import HALF, TINY, changed, lines
+from oracles.crafted_files import FIFTH, HALF, TINY, changed, lines
 from oracles.crafted_sets import BASE, set_bounds_file
 from oracles.planted_proofs import Lines
 from privopt.proof import (
     checker,
     checker_chain_noise,
+    checker_information,
     checker_redaction,
     checker_redaction_bounds,
     checker_sets,
@@ -186,6 +187,38 @@ def sets() -> Iterator[Lines]:
         worst = checker_sets.most(even, [checker_sets.most(row, each) for row in sets])
         yield lines("sets", {**three, "rows": sets, "loss": loss}, near, {"worst": written(worst)})
 
+    yield from _exactly()
+
+
+def _fixed(*shares: int) -> Any:
+    """The set of one distribution."""
+    row = [written(Fraction(v, sum(shares))) for v in shares]
+    return {"kind": "interval", "lower": row, "upper": row}
+
+
+def _exactly() -> Iterator[Lines]:
+    """Leakages and informations that are met exactly, and an input that is impossible with one secret only."""
+    whole = {"kind": "interval", "lower": [0, 0], "upper": [1, 1]}
+    seven = {"upper": {"level": "7/10", "below": 2, "above": 3}}
+    told: Any = {**BASE, "notion": "maximal", "rows": [whole, whole], "levels": seven}
+    yield lines("sets", told, {"rows": [[1, 0], [0, 1]]}, {})
+    yield lines("sets", _uneven("lip", "3/2"), {"rows": [[3, 1], [1, 3]]}, _says(0))
+    once = {**BASE, "distribution": [[1, 1, 0], [50, 49, 1]], "loss": [[0, 1]] * 3, "rows": [_fixed(1, 1, 0), _fixed(50, 49, 1)]}  # fmt: skip
+    yield lines("sets", once, {"rows": [[1, 1], [1, 1], [2, 0]]}, {})
+
+
+def _uneven(notion: str, below: int | str) -> Any:
+    """Secrets of different probabilities that tell the inputs, which leak 3/2 by a channel of 3/4 and 1/4."""
+    level = {"level": 2, "below": below, "above": 8}
+    told = {**BASE, "distribution": [[1, 0], [0, 1]], "notion": notion, "levels": {"upper": level}}
+    return {**told, "rows": [_fixed(1, 0), _fixed(0, 1)]}
+
+
+def _says(end: int) -> Any:
+    """What that channel says of inputs that are equally likely: an end of the enclosure."""
+    joint = [[Fraction(v, 4) for v in row] for row in ([3, 1], [1, 3])]
+    return {"information": written(checker_information.information(joint, 32)[end])}
+
 
 def set_bounds() -> Iterator[Lines]:
     """A ball of radius 0."""
@@ -218,6 +251,7 @@ def wrong() -> Iterator[Lines]:
     yield _no_m_matrix()
     yield from _no_members()
     yield from _too_noisy()
+    yield from _says_too_much()
 
 
 def _not_hidden() -> Iterator[Lines]:
@@ -252,6 +286,24 @@ def _not_on_sets() -> Iterator[Lines]:
     yield changed(tight, (3, "worst"), written(checker.number(tight[3]["worst"]) - Fraction(1, 2**170)))
     beyond = {"kind": "total_variation", "center": ["3/2", "-1/2"], "radius": 0}
     yield lines("sets", {**BASE, "rows": [beyond, beyond]}, {"rows": [[6, 5], [5, 6]]}, {})
+
+
+def _says_too_much() -> Iterator[Lines]:
+    """Inputs that never occur and are told apart, secrets of which one says more, the wrong end of an information."""
+    ldp = {"upper": FIFTH}
+    rows = [_fixed(10, 10, 0), _fixed(11, 9, 0)]
+    never: Any = {
+        **BASE,
+        "notion": "ldp",
+        "distribution": [[10, 10, 0], [11, 9, 0]],
+        "rows": rows,
+        "levels": ldp,
+    }
+    for seldom in ([98, 151, 151], [64, 168, 168]):
+        channel = {"rows": [[160, 120, 120], [0, 200, 200], seldom]}
+        yield lines("sets", {**never, "loss": [[0, 1, 1]] * 3}, channel, {})
+    yield lines("sets", _uneven("maximal", "11/8"), {"rows": [[4, 0], [2, 2]]}, {})
+    yield lines("sets", _uneven("lip", "3/2"), {"rows": [[3, 1], [1, 3]]}, _says(1))
 
 
 def _no_members() -> Iterator[Lines]:

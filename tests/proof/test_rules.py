@@ -155,6 +155,12 @@ HARMLESS = {
         "chain_ratio: filter dropped": DIAGONAL,
         "chain_ratio: 1 made one more at 116:": FACTOR,
     },
+    "sets": {
+        "most: lengths may differ": TABLE,
+        "ratios: condition made True in self.possible if not self.ldp": "what bounds a ratio of two secrets bounds a lift",
+        "ratios: lengths may differ": TABLE,
+        "check: lengths may differ": TABLE,
+    },
     "set_bounds": {
         "least_cost: lengths may differ at 67": "rows of which the mean is taken have one length",
     },
@@ -199,6 +205,7 @@ LIMITS = {
         "chain_ratio: 6 made",
         "Pow in 10 ** 6",
     ),
+    "sets": ("max(n, k) <= 1000", "__init__: 1000 made", "__init__: max swapped"),
     "redaction": ("self.k <= 1000", "1000 made one more"),
     "sequence": ("each kernel is used at one belief",),
 }
