@@ -17,6 +17,8 @@ from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.solvers.common.slsqp import minimise
 from privopt.solvers.distortion_privacy._space import Space, at_once
 
+LARGEST = 700.0
+"""Nats: e to it is a float, and forbids nothing that floats would show."""
 FLOOR = 1e-14
 
 
@@ -132,7 +134,7 @@ class Definition:
     def _ratios(self, x: Floats, conditional: Floats) -> tuple[Floats, Floats]:
         """e^t b - a for every pair that the notion compares, and its slope."""
         free = self.problem.max_leakage is None
-        scale = math.exp(float(x[-1]) if free else self.problem.budget)
+        scale = math.exp(min(float(x[-1]) if free else self.problem.budget, LARGEST))
         values, rows = [], []
         for a, b in self._compared(conditional):
             slope = scale * b[1] - a[1]

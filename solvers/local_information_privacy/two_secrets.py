@@ -232,7 +232,9 @@ class _Program:
                 joint[self.second[column], y] = weights[column] * (1.0 - self.share[column])
                 joint[self.first[column], y] = weights[column] * self.share[column]
         sums = joint.sum(axis=1)
-        joint /= sums[:, None]
+        told = sums > 0  # what is left of an observation may be too small for floats
+        joint[told] /= sums[told, None]
+        joint[~told] = weights[used] / weights[used].sum()
         support, size = problem.observation.support, len(problem.observation.p_w)
         if len(support) == size:
             return joint

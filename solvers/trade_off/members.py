@@ -130,9 +130,10 @@ def _rigid(row: RowSet) -> bool:
 
 def _information(of_y: Floats) -> float:
     """I(S;Y) of P(s, y), in floats."""
-    expected = of_y.sum(axis=1, keepdims=True) * of_y.sum(axis=0)
-    used = of_y > 0
-    return float((of_y[used] * np.log(of_y[used] / expected[used])).sum())
+    secrets, releases = np.nonzero(of_y > 0)
+    used = of_y[secrets, releases]
+    marginals = np.log(of_y.sum(axis=1)[secrets]) + np.log(of_y.sum(axis=0)[releases])
+    return float((used * (np.log(used) - marginals)).sum())
 
 
 def _slopes(table: Floats, matrix: Floats) -> Floats:

@@ -131,6 +131,11 @@ def test_the_sampler_is_audited_and_a_planted_bias_is_noticed() -> None:
         ("solved", 3000945),
         ("solved", 3001905),
         ("solved", 4004045),
+        ("solved", 63007019),
+        ("solved", 63007027),
+        ("solved", 63010675),
+        pytest.param("solved", 63006830, marks=pytest.mark.long),
+        pytest.param("solved", 63011723, marks=pytest.mark.long),
     ],
 )
 def test_faults_of_earlier_attacks_do_not_come_back(kind: str, seed: int) -> None:

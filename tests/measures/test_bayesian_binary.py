@@ -94,3 +94,13 @@ def test_chains_that_forget_slowly_are_solved_for_any_length(rows: list[list[flo
     solution = po.solve(problem, "markov-recursion", time_limit=60)
     assert solution.status is po.Status.OPTIMAL
     assert po.verify(problem, solution).ok
+
+
+@pytest.mark.parametrize("rows", [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]])
+def test_where_one_record_decides_all_reports_of_all_add_up(rows: list[list[float]]) -> None:
+    chain, tau = po.MarkovChain(rows, initial=[0.4, 0.6]), 0.3
+    for n in (1, 2, 5):
+        proved = prove_markov_leak(chain, tau, n)
+        assert 0 <= n * tau - proved < 1e-12
+        assert proved <= prove_markov_recursion(chain, tau, n) * (1 + 1e-12)
+    assert prove_markov_leak(chain, tau) > 1e300

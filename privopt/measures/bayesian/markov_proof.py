@@ -130,6 +130,8 @@ def prove_markov_leak(chain: MarkovChain, tau: float, length: int | None = None)
         return 0.0
     if has_powers(chain, tau):
         return _end(Fraction(sides_product(chain, tau, count).least), tau, 1, ball_floor)
+    if _one_decides(chain):  # randomised responses to all records add up, without end where there is no last one
+        return sys.float_info.max if count is None else math.nextafter(count * tau, 0.0)
     growth = _growth(tau, ball_floor) if tau < 576 else MOST
     rule = Recursion(growth, chosen_step("best", 2), outward=-1)
     left, right = (side.walk(count, rule, _SETTLED) for side in (_left(chain, count), _right(chain, count)))
@@ -143,6 +145,16 @@ def prove_markov_leak(chain: MarkovChain, tau: float, length: int | None = None)
     if product == 0:
         return 0.0
     return _end(Fraction(min(product, sys.float_info.max)) * (1 - Fraction(1, 2**50)), tau, 1, ball_floor)
+
+
+def _one_decides(chain: MarkovChain) -> bool:
+    """Whether each record decides all others, and may have either value."""
+    return (
+        chain.homogeneous
+        and bool(np.isin(chain.step(0), (0.0, 1.0)).all())
+        and bool((chain.step(0).sum(axis=0) == 1).all())
+        and bool((np.asarray(chain.initial) > 0).all())
+    )
 
 
 def _one(front: Front, depth: int) -> Front:
