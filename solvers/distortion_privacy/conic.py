@@ -21,7 +21,6 @@ from privopt.solvers.distortion_privacy._bound import better_bound
 from privopt.solvers.distortion_privacy._space import Space, at_once
 from privopt.solvers.distortion_privacy.direct_lp import Optimum, least_level, silent_release
 
-
 ORDERED = 24
 """How many times as many cones a short program of an order may have: each is small."""
 

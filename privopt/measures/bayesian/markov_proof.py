@@ -130,7 +130,8 @@ def prove_markov_leak(chain: MarkovChain, tau: float, length: int | None = None)
         return 0.0
     if has_powers(chain, tau):
         return _end(Fraction(sides_product(chain, tau, count).least), tau, 1, ball_floor)
-    if _one_decides(chain):  # randomised responses to all records add up, without end where there is no last one
+    if _one_decides(chain):
+        # Randomised responses to all records add up, without end where there is no last one.
         return sys.float_info.max if count is None else math.nextafter(count * tau, 0.0)
     growth = _growth(tau, ball_floor) if tau < 576 else MOST
     rule = Recursion(growth, chosen_step("best", 2), outward=-1)
