@@ -177,7 +177,8 @@ class Arm:
             if released[d].any() and shown.any():
                 most[shown] = np.maximum(most[shown], _log_ratios(table[shown][:, :, released[d]]))
             table = table * np.where(released[d], constants[:, None], 1.0)[:, None, :]
-            table = table / table.max(axis=(1, 2), keepdims=True)
+            largest = table.max(axis=(1, 2), keepdims=True)
+            table = table / np.where(largest > 0, largest, 1.0)  # 0 where all that may come is released
         return np.maximum(most, _log_ratios(table.sum(axis=2, keepdims=True)))
 
 

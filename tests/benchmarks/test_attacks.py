@@ -134,6 +134,7 @@ def test_the_sampler_is_audited_and_a_planted_bias_is_noticed() -> None:
         ("solved", 63007019),
         ("solved", 63007027),
         ("solved", 63010675),
+        ("solved", 63014570),
         pytest.param("solved", 63006830, marks=pytest.mark.long),
         pytest.param("solved", 63011723, marks=pytest.mark.long),
     ],
