@@ -85,7 +85,7 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
                 stats = {"points": points, "iterations": steps}
                 budget.report(None, -bound)
             if points < POINTS[-1] and time.monotonic() - begun > budget.remaining:
-                stats["stop"] = OUT_OF_TIME
+                stats = {**stats, "stop": OUT_OF_TIME}
                 break
         if dual is None:
             return Proposal(policy, stats={"iterations": 0, "stop": OUT_OF_TIME})

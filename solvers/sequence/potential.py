@@ -102,7 +102,7 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
                 budget.report(None, -bound)
             if search.ended or budget.remaining < AGAIN * (time.monotonic() - begun):
                 if share < STAGES[-1] and budget.remaining < AGAIN * (time.monotonic() - begun):
-                    stats["stop"] = OUT_OF_TIME
+                    stats = {**stats, "stop": OUT_OF_TIME}
                 break
         if dual is None:
             return Proposal(policy, stats={"iterations": search.rounds, "stop": OUT_OF_TIME})

@@ -78,10 +78,11 @@ class Separable(Solver[SequenceInformationPrivacy]):
                 break
             proved = problem.prove_bound(found, budget.remaining)
             if proved is not None and -proved[1] > bound:
-                bound, dual, stats = -proved[1], found, {"points": points}
+                bound, dual = -proved[1], found
+                stats = {"points": points}
                 budget.report(None, -bound)
             if points < POINTS[-1] and LONGER * (time.monotonic() - begun) > budget.remaining:
-                stats["stop"] = OUT_OF_TIME
+                stats = {**stats, "stop": OUT_OF_TIME}
                 break
         if dual is None:
             return Proposal(policy, stats={"points": 0, "stop": OUT_OF_TIME})
