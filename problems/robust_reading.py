@@ -115,8 +115,9 @@ def _largest_chi2(center: Floats, ranked: Floats, radius: float) -> Floats:
         negative = room / (mass * variance) * (mean - v) ** 2 > 1 / mass**2
     first = np.argmax((center > 0) & ~(negative & (variance > 1e-18)), axis=0)[None, :]
     mass, mean, variance = (np.take_along_axis(a, first, axis=0)[0] for a in (mass, mean, variance))
-    spread = np.sqrt(np.maximum(variance * (mass * (radius**2 + 1) - 1), 0.0))
-    return np.asarray(shift + mean + spread)
+    with np.errstate(over="ignore"):  # no expectation is above the largest value
+        spread = np.sqrt(np.maximum(variance * (mass * (radius**2 + 1) - 1), 0.0))
+    return np.asarray(np.minimum(shift + mean + spread, ranked[-1]))
 
 
 @dataclass(frozen=True, eq=False)
