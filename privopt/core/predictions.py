@@ -37,8 +37,8 @@ REACH = math.log(100.0)
 """At this distance between logarithms of sizes a recorded entry counts as much as the formula itself."""
 MOST = 1e4
 """The largest factor by which a formula is corrected, up or down."""
-LEFT = 0.1
-"""Share of a prediction that is left at least without the start of a process."""
+HANDED_OVER = 0.3
+"""Seconds that are left of a prediction without the start of a process, at least: so short work goes to those that need none."""
 LEAST, LONGEST = 1e-6, 1e3
 """Seconds: a formula that says less, or more, is compared with what was recorded as if it said this."""
 
@@ -221,7 +221,8 @@ def corrected(candidate: Candidate, problem: Problem[Any]) -> Candidate:
     seconds = predicted_seconds(posed.kind, candidate.name, posed.sizes, candidate.seconds)
     if not candidate.polls and child_is_ready():
         table = timings()
-        seconds = max(seconds - slowness(work_here(), table.work) * table.start, LEFT * seconds)
+        start = slowness(work_here(), table.work) * table.start
+        seconds = min(seconds, max(seconds - start, HANDED_OVER))
     return replace(candidate, seconds=seconds)
 
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -183,3 +184,21 @@ def test_refusals_are_not_predicted() -> None:
         again = corrected(candidate, problem)
         assert (again.refusal, again.guarantee) == (candidate.refusal, candidate.guarantee)
         assert (again.seconds is None) == (candidate.seconds is None)
+
+
+def test_a_process_that_is_ready_need_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.random.default_rng(0).dirichlet(np.ones(200), 4)
+    joint = po.JointDistribution.normalised(table)
+    problem = po.DistortionPrivacy(joint, 1.0 - np.eye(200), max_leakage=0.5)
+    seconds = dict[bool, dict[str, float]]()
+    for ready in (False, True):
+        monkeypatch.setattr(predictions, "child_is_ready", lambda ready=ready: ready)
+        listed = po.candidates(problem)
+        seconds[ready] = {c.name: c.seconds for c in listed if c.seconds is not None}
+    with_process = {c.name for c in listed if c.refusal is None and not c.polls}
+    assert with_process
+    for name, before in seconds[False].items():
+        if name in with_process:
+            assert 0.3 <= seconds[True][name] < before
+        else:
+            assert seconds[True][name] == before
