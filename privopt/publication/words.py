@@ -68,13 +68,14 @@ def share(value: float) -> str:
 
 
 def listed(labels: Sequence[Label], most: int = 4) -> str:
-    """A few labels as text, and how many there are if not all are shown.
+    """A few labels as text, and how many there are if not all are shown; a last one is named.
 
     Examples
     --------
-    >>> listed(["red", "blue"]), listed(range(9))
-    ('red or blue', '0, 1, 2, 3 or one of 5 more')
+    >>> listed(["red", "blue"]), listed(range(5)), listed(range(9))
+    ('red or blue', '0, 1, 2, 3 or 4', '0, 1, 2, 3 or one of 5 more')
     """
+    most += len(labels) == most + 1
     shown = [one(label) for label in labels[:most]]
     if len(labels) > most:
         return f"{', '.join(shown)} or one of {len(labels) - most} more"
