@@ -137,7 +137,7 @@ class Explanation:
             picture = _svg(self.figure())
         except MissingExtra:
             picture = ""
-        style = "body{font:16px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em;overflow-wrap:anywhere}li{margin:.4em 0}svg{max-width:100%}td,th{padding-right:.8em}td:first-child{overflow-wrap:break-word}"
+        style = "body{font:16px/1.5 sans-serif;max-width:46em;margin:2em auto;padding:0 1em;overflow-wrap:anywhere}li{margin:.4em 0}svg{max-width:100%}table{display:block;overflow-x:auto}td,th{padding-right:.8em;overflow-wrap:break-word}"
         return (
             f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(self.title)}</title>'
             f"<style>{style}</style><body>{self._repr_html_()}{self._beside()}{picture}</body></html>\n"
