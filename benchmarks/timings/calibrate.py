@@ -15,7 +15,7 @@ from privopt.benchmarks.timings.run import measuring
 from privopt.benchmarks.timings.sizes import instances
 from privopt.cli.show import check_output, emit, table
 from privopt.core.dispatch import fitness
-from privopt.core.isolate import SolverFailure, SolverTimeout, believed
+from privopt.core.isolate import IDLE, SolverFailure, SolverTimeout, believed
 from privopt.core.predictions import (
     Entry,
     Timings,
@@ -175,7 +175,7 @@ def _executor() -> ProcessPoolExecutor:
     """The process in which solvers run that are not interruptible; it stays between runs."""
     from loky import get_reusable_executor
 
-    return get_reusable_executor(max_workers=1, timeout=300)
+    return get_reusable_executor(max_workers=1, timeout=IDLE)
 
 
 def _ready() -> float:

@@ -39,6 +39,8 @@ MOST_STORED = 2**21
 """Bytes of a pickled incumbent, some 10^5 records, above which it is not brought into its stored form: that would take seconds."""
 RETURNING = 0.25
 """Seconds after its deadline in which a child that polls it may still hand over what it has."""
+IDLE = 300
+"""Seconds after which a child that has nothing to do ends."""
 
 
 class SolverTimeout(Exception):
@@ -49,8 +51,6 @@ class SolverFailure(Exception):
     """The solver raised, or its process died; the text says how."""
 
 
-IDLE = 300
-"""Seconds after which a child that has nothing to do ends."""
 _last_used: list[float] = []
 """When the child that waits for the next solver, if there is one, last ended a run, on the monotonic clock."""
 

@@ -100,8 +100,9 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
                 bound, dual = -proved[1], found
                 stats = {"iterations": rounds, "pieces": len(potential.pieces)}
                 budget.report(None, -bound)
-            if search.ended or budget.remaining < AGAIN * (time.monotonic() - begun):
-                if share < STAGES[-1] and budget.remaining < AGAIN * (time.monotonic() - begun):
+            late = budget.remaining < AGAIN * (time.monotonic() - begun)
+            if search.ended or late:
+                if late and share < STAGES[-1]:
                     stats = {**stats, "stop": OUT_OF_TIME}
                 break
         if dual is None:

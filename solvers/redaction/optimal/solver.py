@@ -98,7 +98,9 @@ class Optimal(Solver[Redaction]):
             target = _target(problem, mechanism)
             cost, dual = lower_cost(known, target, lambda: 0.8 * budget.remaining)
         except (ArithmeticError, TimeoutError) as cause:
-            stats["no tables"] = str(cause) or "out of time"
+            stats["no tables"] = str(cause) or OUT_OF_TIME
+            if isinstance(cause, TimeoutError):
+                stats["stop"] = OUT_OF_TIME
             return Proposal(mechanism, utility_bound(problem, 0.0)[1], {}, stats=stats)
         bound = utility_bound(problem, cost, known)[1]
         if dual["nodes"] < FINEST and bound > problem.evaluate(mechanism).utility + 2 * target:
