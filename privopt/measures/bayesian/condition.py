@@ -29,6 +29,10 @@ from privopt.arrays import Floats
 
 _GROWN = 2.0**-20
 """How much farther the ends of the spectrum are tried than they are computed, relatively to the largest eigenvalue or to each."""
+TIE = 1e-6
+"""Octaves by which a deviation half way between two powers of 2 counts as nearer to the smaller one, whatever its rounding."""
+FARTHEST = 2.0**400
+"""Deviations farther apart have scales whose squares are no floats."""
 _TRIES = 8
 _BITS = 128
 
@@ -51,11 +55,20 @@ def condition_factor(covariance: Floats) -> float:
 
 
 def scales_of(covariance: Floats) -> list[Floats]:
-    """Scales of 1, and powers of 2, by which entries are divided without rounding."""
+    """Scales of 1, and powers of 2, by which entries are divided without rounding.
+
+    They are near the standard deviations in units of the least one, so that no unit of the records counts.
+
+    Examples
+    --------
+    >>> scales_of(np.diag([17.0, 17 * 16.0]))[1].tolist(), scales_of(np.diag([3.0, 3.0]))[0].tolist()
+    ([1.0, 4.0], [1.0, 1.0])
+    """
     deviations = np.sqrt(np.diag(covariance))
-    near = np.exp2(np.round(np.log2(deviations)))
+    octaves = np.log2(deviations) - np.log2(deviations.min())
+    near = np.exp2(np.floor(octaves + 0.5 - TIE))
     ones = np.ones(len(deviations))
-    return [ones] if bool((near == near[0]).all()) else [ones, near]
+    return [ones] if near.max() == 1 or near.max() > FARTHEST else [ones, near]
 
 
 def _weight(scales: Floats) -> float:
