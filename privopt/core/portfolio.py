@@ -244,7 +244,7 @@ class Search(Generic[M]):
                 part = CHEAP * left if again else self._part(c, feasible, soonest)
                 if self._longer(c, part):
                     self._try(c, min(SLICE * self._expected(c), part))
-            elif soonest > left and c.polls and not again and predicted(c) <= HOPE * left:
+            elif soonest > left and c.polls and not again and predicted(c) <= HOPE * self.call.time_limit:
                 waiting = sum(o.name not in self.tried for o in feasible)
                 self._try(c, left / (waiting + (soonest < math.inf)))
 

@@ -158,16 +158,16 @@ def fixed_work() -> float:
 
 
 def slowness(here: float, there: float) -> float:
-    """How much slower a machine is than another, from the seconds of the fixed work, to the nearest power of two.
+    """How much slower a machine is than another, from the seconds of the fixed work: the power of two towards 1.
 
-    Rounded, so that the noise of so short a reading changes no prediction.
+    Rounded, so that the noise of so short a reading changes no prediction; beside other work it is half as much again.
 
     Examples
     --------
     >>> slowness(1.1e-3, 1e-3), slowness(4.2e-3, 1e-3), slowness(0.3e-3, 1e-3)
-    (1.0, 4.0, 0.25)
+    (1.0, 4.0, 0.5)
     """
-    return float(2.0 ** round(math.log2(here / there)))
+    return float(2.0 ** math.trunc(math.log2(here / there)))
 
 
 @cache

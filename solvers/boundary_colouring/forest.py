@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -82,6 +83,12 @@ def forest(indptr: NDArray[Any], indices: NDArray[Any], first: NDArray[np.bool_]
     return Forest(parent, np.split(order, cuts[:-1]) if n else [])
 
 
+@lru_cache(maxsize=4)
+def rooted_forest(small: Reduced) -> Forest:
+    """Layers of the graph of a problem, rooted at its boundary where that is met."""
+    return forest(small.graph.indptr, small.graph.indices, small.graph.boundary())
+
+
 def best_on_forest(
     rooted: Forest, gains: Floats, table: Levels, one: Step, budget: Budget | None = None
 ) -> Answer | None:
@@ -102,18 +109,25 @@ def _values(rooted: Forest, gains: Floats, table: Levels, budget: Budget) -> Flo
             return None  # it would not end in time: what is left is for others
         done += len(layer)
         whole = differences[layer] + gains[layer, None] * table.gaps
+        rising, falling = np.maximum(whole, 0.0), np.minimum(whole, 0.0)
         parents, add = _siblings(rooted.parent[layer])
-        rising, falling = add @ np.maximum(whole, 0.0), add @ np.minimum(whole, 0.0)
+        if add is not None:
+            rising, falling = add @ rising, add @ falling
         differences[parents] += _passed(rising, falling, moves)
     return differences
 
 
 def _siblings(parents: Ints) -> tuple[Ints, Any]:
-    """The parents of some vertices, each once, and the table that adds up what belongs to the children of each."""
+    """The parents of some vertices, each once, and the table that adds up what belongs to the children of each.
+
+    No table where each has a parent of its own.
+    """
     from scipy.sparse import csr_array
 
     distinct, place = np.unique(parents, return_inverse=True)
     count = len(parents)
+    if len(distinct) == count:
+        return parents, None
     return distinct, csr_array((np.ones(count), (place, np.arange(count))), shape=(len(distinct), count))
 
 
@@ -270,22 +284,20 @@ def proposal(problem: BoundaryColouring, budget: Budget) -> Proposal:
     """The optimum on a forest, with its multipliers; equal chances if the time is up."""
     small = reduced(problem)
     table = levels(problem.guarded, small.graph.size + 2)
-    rooted = forest(small.graph.indptr, small.graph.indices, small.graph.boundary())
     gains = signed(small.graph.codes, small.weights)
-    answer = best_on_forest(rooted, gains, table, problem.guarded, budget)
+    answer = best_on_forest(rooted_forest(small), gains, table, problem.guarded, budget)
     if answer is None:
         return Proposal(problem.anchor(), stats={"stop": "out of time"})
     mechanism = polished(problem, small, (table.p[answer.level], table.r[answer.level]))
     value = float(small.weights[small.graph.codes != 0].sum() + gains @ table.p[answer.level])
-    dual = linear_dual(lifted(small, problem.graph, _by_arc(small, rooted, answer)))
+    dual = linear_dual(lifted(small, problem.graph, _by_arc(small, answer)))
     return Proposal(mechanism, value, dual, stats={"levels": len(table.p), "vertices": small.graph.size})
 
 
-def _by_arc(
-    small: Reduced, rooted: Forest, answer: Answer
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    below = np.flatnonzero(rooted.parent >= 0)
-    edges = np.stack([below, rooted.parent[below]], axis=1)
+def _by_arc(small: Reduced, answer: Answer) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    parent = rooted_forest(small).parent
+    below = np.flatnonzero(parent >= 0)
+    edges = np.stack([below, parent[below]], axis=1)
     return edge_table(small.graph, edges, answer.multipliers[below])
 
 
@@ -305,8 +317,9 @@ class ForestProgram(Solver[BoundaryColouring]):
     """Optimal."""
 
     def cost(self, problem: BoundaryColouring) -> float:
-        """Vertices times levels."""
-        return 0.03 + 1.2e-7 * table_cells(problem) + 2e-6 * reduced(problem).graph.size
+        """Vertices times levels, and a pass over arrays for each layer: a path has half as many as vertices."""
+        small = reduced(problem)
+        return 0.005 + 6e-8 * table_cells(problem) + 2.5e-4 * len(rooted_forest(small).layers)
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
         """Refuse other problems, graphs with cycles, and tables that do not fit."""
@@ -352,7 +365,7 @@ class PathProgram(Solver[BoundaryColouring]):
         table = levels(problem.guarded, small.graph.size + 2)
         gains = signed(small.graph.codes, small.weights)
         level = best_on_paths(
-            forest(small.graph.indptr, small.graph.indices, small.graph.boundary()).parent,
+            rooted_forest(small).parent,
             gains,
             table,
             budget,

@@ -84,12 +84,12 @@ class InteriorPoint(Solver[DistortionPrivacy]):
     """Optimal, to a relative gap of 2e-7."""
 
     def cost(self, problem: DistortionPrivacy) -> float:
-        """Some forty factorisations a release; more where a level is looked for."""
+        """Some forty factorisations a release; more where the least leakage is looked for."""
         n, m = len(problem.observation.p_w), problem.matrix.shape[1]
         secrets = len(problem.observation.p_s)
         once = 40 * m * (1.3e-4 + 1.5e-10 * n * n * (n + secrets))
-        levels = problem.max_leakage is None and problem.order is None
-        return float((0.04 + once) * (3 if levels else 1))
+        least = problem.max_leakage is None
+        return float((0.04 + once) * (3 if least else 1))
 
     def refuse(self, problem: DistortionPrivacy) -> str | None:
         """Refuse measures that are not linear, bounds without an inside, and what memory cannot hold."""
@@ -353,6 +353,8 @@ class _Levels:
                 level = (self.low + self.high) / 2
             if level > HIGHEST:
                 return "no finite level is enough"
+            if level < LOWEST:
+                return "no level that floats can see is needed"
         return "the steps no longer change anything"
 
 

@@ -89,13 +89,22 @@ def starts(
 
     The incumbent is the first of them.
     """
-    for mechanism in itertools.chain(
-        [budget.incumbent], (solver.run(problem, budget).mechanism for solver in (Windows(), Relaxation()))
-    ):
-        if isinstance(mechanism, RedactionMechanism):
-            table = np.array(mechanism.probabilities)
-            table[list(problem.private)] = 1.0
-            yield _support(table), np.where(table < 1, table, 0.9)
+    yield from _near_mechanism(problem, budget.incumbent)
+    for solver in (Windows(), Relaxation()):
+        yield from _near_mechanism(problem, solver.run(problem, budget).mechanism)
+    yield from _by_form(problem, zone, rng)
+
+
+def _near_mechanism(problem: Redaction, mechanism: object) -> Iterator[tuple[Support, Floats]]:
+    """The support of a mechanism, if it is one."""
+    if isinstance(mechanism, RedactionMechanism):
+        table = np.array(mechanism.probabilities)
+        table[list(problem.private)] = 1.0
+        yield _support(table), np.where(table < 1, table, 0.9)
+
+
+def _by_form(problem: Redaction, zone: Zone, rng: np.random.Generator) -> Iterator[tuple[Support, Floats]]:
+    """Supports by the shares of the budget and the values that are released early on both sides of each private record."""
     negligible = 1e-6 * problem.epsilon
     known = {p: [influences(problem, p, side, negligible) for side in (0, 1)] for p in problem.private}
     for form in _forms(problem, len(zone.choices) - 2, rng):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -36,6 +36,10 @@ Program: TypeAlias = Callable[[Floats, Floats], Floats]
 
 _GRID, _JUMPS, _REFINED = 33, 48, 3
 _PATIENCE = 12  # thresholds tried in a row that brought nothing
+ENOUGH = 1e-9
+"""Relative to the cost: less is no improvement."""
+WORST = 1e300
+"""Stands for infinity where that may not be."""
 
 
 @register
@@ -55,10 +59,10 @@ class Relaxation(Solver[Redaction]):
     """Feasible: the relaxation bounds the leakage from above, so it says nothing of the optimum."""
 
     def cost(self, problem: Redaction) -> float:
-        """A few hundred shares of the budget per private record, some dozen isotonic regressions each."""
+        """Some dozen shares of the budget per private record, some dozen isotonic regressions each."""
         k, reach = problem.chain.k, walked(problem, NEGLIGIBLE * min(problem.epsilon, 1.0))
         walk = reach * (2e-5 + 1e-8 * k**3)
-        search = 2000 * (6e-5 + 2e-8 * reach * k)
+        search = 500 * (6e-5 + 2e-8 * reach * k)
         return len(problem.private) * (0.02 + walk + search) + 2e-8 * problem.length * k
 
     def refuse(self, problem: Redaction) -> str | None:
@@ -232,41 +236,73 @@ def best_split(
     """Left and right under the best split of epsilon met while seconds remain, and the left side's share.
 
     The cost is piecewise smooth in the left side's share and jumps where a region changes, so the shares at which
-    one does are tried next to a grid, and the best cells are refined.
+    one does are tried next to a grid, and the best cells are refined. A side costs no less with a smaller budget: so
+    between two shares nothing is less than the left side of the larger and the right side of the smaller one.
     """
-
-    def answer(share: float) -> tuple[Relaxed, Relaxed]:
-        return (
-            best_side(near[0], weights[0], share, remaining),
-            best_side(near[1], weights[1], epsilon - share, remaining),
-        )
-
-    def cost(share: float) -> float:
-        if share not in tried:
-            if tried and remaining() <= 0:
-                return most
-            one, other = answer(share)
-            tried[share] = one.cost + other.cost, one, other
-        return tried[share][0]
-
-    tried: dict[float, tuple[float, Relaxed, Relaxed]] = {}
-    most = float(weights[0].sum() + weights[1].sum())
-    cost(epsilon / 2)
-    _shares(near, epsilon, cost)
-    share = min(tried, key=lambda s: tried[s][0])
-    return tried[share][1], tried[share][2], share
+    split = _Split(near, weights, epsilon, remaining)
+    split.search()
+    share = min(split.tried, key=split.cost)
+    return *split.tried[share], share
 
 
-def _shares(near: Sides, epsilon: float, cost: Callable[[float], float]) -> None:
-    """Try shares worth comparing: grid, places where a region changes, and local minima between them."""
-    from scipy.optimize import minimize_scalar
+@dataclass
+class _Split:
+    """The shares of the left side that were tried, with both sides of each."""
 
-    left, right = (np.unique(side[side <= epsilon])[-_JUMPS:] for side in near)
-    shares = np.unique(np.concatenate((np.linspace(0, epsilon, _GRID), left, epsilon - right)))
-    shares = shares[(shares >= 0) & (shares <= epsilon)]
-    order = np.argsort([cost(share) for share in shares.tolist()])[:_REFINED].tolist()
-    for j in (j for i in order for j in (i - 1, i) if 0 <= j < len(shares) - 1):
-        cell = float(shares[j]), float(shares[j + 1])
-        minimize_scalar(
-            lambda s: cost(float(s)), bounds=cell, method="bounded", options={"xatol": 1e-7 * epsilon}
-        )
+    near: Sides
+    weights: Sides
+    epsilon: float
+    remaining: Callable[[], float]
+    tried: dict[float, tuple[Relaxed, Relaxed]] = field(default_factory=dict)
+    least: float = math.inf
+
+    def cost(self, share: float) -> float:
+        """The cost of a share; inf if the time is up and it was not tried."""
+        if share not in self.tried:
+            if self.tried and self.remaining() <= 0:
+                return math.inf
+            self.tried[share] = (
+                best_side(self.near[0], self.weights[0], share, self.remaining),
+                best_side(self.near[1], self.weights[1], self.epsilon - share, self.remaining),
+            )
+        one, other = self.tried[share]
+        self.least = min(self.least, one.cost + other.cost)
+        return one.cost + other.cost
+
+    def search(self) -> None:
+        """Try shares worth comparing: grid, places where a region changes, and local minima between them."""
+        from scipy.optimize import minimize_scalar
+
+        self.cost(self.epsilon / 2)
+        left, right = (np.unique(side[side <= self.epsilon])[-_JUMPS:] for side in self.near)
+        shares = np.unique(np.concatenate((np.linspace(0, self.epsilon, _GRID), left, self.epsilon - right)))
+        shares = shares[(shares >= 0) & (shares <= self.epsilon)]
+        self._between(shares.tolist())
+        met = sorted(self.tried)
+        order = np.argsort([self.cost(share) for share in met])[:_REFINED].tolist()
+        for j in (j for i in order for j in (i - 1, i) if 0 <= j < len(met) - 1):
+            if self._may_be_better(met[j], met[j + 1]):
+                minimize_scalar(
+                    lambda s: min(self.cost(float(s)), WORST),
+                    bounds=(met[j], met[j + 1]),
+                    method="bounded",
+                    options={"xatol": 1e-7 * self.epsilon},
+                )
+
+    def _between(self, shares: list[float]) -> None:
+        """Try the ends of ascending shares, and those between two as long as one may be better."""
+        self.cost(shares[0])
+        self.cost(shares[-1])
+        waiting = [(0, len(shares) - 1)]
+        while waiting:
+            first, last = waiting.pop(0)
+            middle = (first + last) // 2
+            if first < middle and self._may_be_better(shares[first], shares[last]):
+                self.cost(shares[middle])
+                waiting += [(first, middle), (middle, last)]
+
+    def _may_be_better(self, low: float, high: float) -> bool:
+        """Whether a share between two may cost less than the best so far."""
+        if low not in self.tried or high not in self.tried:
+            return False
+        return self.tried[high][0].cost + self.tried[low][1].cost < self.least * (1 - ENOUGH)

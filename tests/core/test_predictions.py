@@ -115,7 +115,7 @@ def test_a_formula_beyond_all_measure_is_believed_only_far_from_records() -> Non
 def test_slower_machines_are_predicted_slower(here: float, slower: float, there: float) -> None:
     here, slower = sorted((here, slower))
     assert slowness(here, there) <= slowness(slower, there)
-    assert 0.7 < slowness(here, there) / (here / there) < 1.42
+    assert 0.5 <= slowness(here, there) / (here / there) <= 2.0
 
 
 def test_the_machine_scales_every_prediction(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
