@@ -240,7 +240,7 @@ class VerticesCdd(Vertices):
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """A process of its own, the double description, the linear program and its check."""
-        return 1.0 + 2.0 * description_seconds(problem)
+        return 1.0 + 8.0 * description_seconds(problem)
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse thin slabs, perfect privacy and hopeless sizes."""
@@ -286,7 +286,7 @@ class VerticesExact(Vertices):
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """A process of its own, the double description, the linear program and its check."""
-        return 1.0 + 3.0 * description_seconds(problem)
+        return 1.0 + description_seconds(problem)
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse the thinnest slabs and what has too many vertices."""

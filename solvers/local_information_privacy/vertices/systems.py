@@ -180,12 +180,15 @@ def expected_vertices(problem: LocalInformationPrivacy) -> float:
     """The number of vertices, estimated from a share of the supports and tight rows; always the same for a problem.
 
     Degenerate vertices count once for each system that meets them, and few systems are all counted as vertices.
+    Of large supports a sample meets none, though there are many: with the share of systems that falls from size to size
+    as steadily as it did where some were met there would be too many, without them too few; the geometric mean counts.
     Where vertices are too rare among the systems for a
     sample, the number is the largest that it may well have missed, which is inf where there are too many systems.
     """
     rng = np.random.default_rng(0)
     polytope = system(problem)
     n, total, missed, met = polytope.rows.shape[1], 0.0, 0.0, 0
+    share = falls = unseen = 0.0
     sizes = polytope.sizes
     systems = sum(count for _, count in sizes)
     if systems > HOPELESS:
@@ -198,8 +201,11 @@ def expected_vertices(problem: LocalInformationPrivacy) -> float:
         tight = np.array([polytope.sets.draw(rng, k - 1) for _ in range(ROUNDS)], dtype=np.int64)
         hits = len(solve_systems(polytope, tight.reshape(ROUNDS, k - 1), _supports(rng, n, k), TOLERANCE))
         total, met = total + count * hits / (ROUNDS * SUPPORTS), met + hits
+        before, share = share, hits / (ROUNDS * SUPPORTS) if hits else falls * share
+        falls = share / before if hits and before else falls
+        unseen += 0.0 if hits else count * share
         missed += count * min(1.0, max(hits, LEAST_HITS) / (ROUNDS * SUPPORTS))
-    return total if met >= LEAST_HITS else missed
+    return math.sqrt(total * (total + unseen)) if met >= LEAST_HITS else missed
 
 
 def _supports(rng: np.random.Generator, n: int, k: int) -> Ints:
