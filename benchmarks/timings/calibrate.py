@@ -29,7 +29,7 @@ from privopt.core.predictions import (
 from privopt.core.problem import Problem
 from privopt.core.reformulation import propose, seen_by
 from privopt.core.registry import solvers_of
-from privopt.core.solver import Budget, Guarantee, Solver
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.errors import InvalidProblem
 
 if TYPE_CHECKING:
@@ -145,9 +145,9 @@ def _reading(
 
 
 def _clock(solver: Solver[Any], problem: Problem[Any], limit: float) -> tuple[float, bool] | None:
-    """Seconds of one run without judging, and whether it was stopped; None where it fails, or other work kept it waiting.
+    """Seconds of one run and of the check of its bound, and whether it was stopped; None where it fails, or other work kept it waiting.
 
-    A run counts with its processor time where that is less than the time on the wall, so that other work on the machine
+    What judges the mechanism is the same for all solvers and no part of them. A run counts with its processor time where that is less than the time on the wall, so that other work on the machine
     does not matter; one that needs a process of its own pays for the start of that. Nothing is known of the instance
     from an earlier run.
     """
@@ -157,18 +157,28 @@ def _clock(solver: Solver[Any], problem: Problem[Any], limit: float) -> tuple[fl
     worked = time.process_time() if inside else _executor().submit(_ready).result()
     begun = time.monotonic()
     try:
-        propose(solver, problem, Budget(begun + limit))
+        proposal = propose(solver, problem, Budget(begun + limit))
     except SolverTimeout:
         return limit, True
     except SolverFailure:
         return None
     wall = time.monotonic() - begun
     work = (time.process_time() if inside else _executor().submit(_ready).result()) - worked
+    checked = _checking(problem, proposal, limit)
     if not inside:
-        return start + (min(wall, work) if work > 0 else wall), False
+        return start + (min(wall, work) if work > 0 else wall) + checked, False
     if wall < 0.9 * limit:
-        return min(wall, work), False
+        return min(wall, work) + checked, False
     return (wall, True) if work >= 0.5 * limit else None
+
+
+def _checking(problem: Problem[Any], proposal: Proposal, limit: float) -> float:
+    """Seconds in which a problem checks the bound of a proposal, 0 where there is none."""
+    if proposal.bound is None or not math.isfinite(proposal.bound):
+        return 0.0
+    begun, worked = time.monotonic(), time.process_time()
+    problem.check_bound(proposal.bound, proposal.dual, limit)
+    return min(time.monotonic() - begun, time.process_time() - worked)
 
 
 def _executor() -> ProcessPoolExecutor:

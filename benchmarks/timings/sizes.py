@@ -98,6 +98,14 @@ def _distortion(leakage: str) -> Callable[[int, int], Problem[Any]]:
     return make
 
 
+def _least(leakage: str) -> Callable[[int, int], Problem[Any]]:
+    def make(n_s: int, n_x: int) -> Problem[Any]:
+        joint = joints.sparse_joint(n_s, n_x, 7)
+        return DistortionPrivacy(joint, line(n_x), max_distortion=0.1, leakage=leakage)
+
+    return make
+
+
 def _floor(form: str) -> Callable[[int, int], Problem[Any]]:
     def make(n_s: int, n_x: int) -> Problem[Any]:
         return PrivacyFunnel(joints.sparse_joint(n_s, n_x, 7), theta_fraction=0.6, form=form)
@@ -256,6 +264,15 @@ FAMILIES = (
             ((4, 12), (8, 35), (10, 100)),
         )
         for leakage in ("mutual_information", "sibson", "maximal_leakage", "lip", "ldp")
+    ),
+    *(
+        Family(
+            f"least leakage, {leakage}",
+            _least(leakage),
+            ((3, 8), (5, 20), (10, 60)),
+            ((4, 12), (8, 35)),
+        )
+        for leakage in ("mutual_information", "maximal_leakage", "lip")
     ),
     *(
         Family(

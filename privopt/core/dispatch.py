@@ -13,7 +13,7 @@ from privopt.core.alarm import raise_alarm
 from privopt.core.beside import Outcome
 from privopt.core.isolate import PATIENCE, SolverFailure, SolverTimeout, describe
 from privopt.core.judge import BEATEN, contradicts, judge, with_bound
-from privopt.core.portfolio import FEASIBLE_SHARE, Search, best_of, proving
+from privopt.core.portfolio import FEASIBLE_SHARE, Search, best_of, ends_surely, proving
 from privopt.core.predictions import corrected
 from privopt.core.problem import M, Problem
 from privopt.core.reformulation import propose, seen_by
@@ -323,14 +323,21 @@ class _Call(Generic[M]):
 
 
 def _dispatch(call: _Call[M], carried: Solution[M] | None) -> Solution[M]:
-    """Search from the anchor; the best judged answer wins, with the best bound that was checked."""
+    """Search from the anchor; the best judged answer wins, with the best bound that was checked.
+
+    Where judging takes long and a proof is sure to end in time, the anchor comes last, and only if it did not.
+    """
     listed = candidates(call.problem)
     takers = [c for c in listed if c.refusal is None and c.guarantee not in BY_NAME_ONLY]
     search = Search(call, takers)
-    search.runs.append(call.anchor())
+    last = call.problem.judging_seconds > HARMLESS and any(ends_surely(c, call.left) for c in takers)
+    if not last:
+        search.runs.append(call.anchor())
     if carried is not None:
         search.runs.append(carried)
     search.run()
+    if last and not search.settled:
+        search.runs.append(call.anchor())
     best = _best_certified(call, search.runs)
     alternatives = tuple(_account(c, search.tried) for c in listed)
     return call.finish(replace(best, seconds=time.monotonic() - call.begun), alternatives)

@@ -119,9 +119,9 @@ def _precedence(c: Candidate) -> float:
     return _ready_after(c) / (HOPE if sure else 1.0)
 
 
-def _closes(c: Candidate, seconds: float) -> bool:
-    """Whether a prover that polls is sure to close the gap, and predicted to end in half of some seconds."""
-    return c.polls and c.guarantee is Guarantee.OPTIMAL and predicted(c) <= 0.5 * seconds
+def ends_surely(c: Candidate, seconds: float) -> bool:
+    """Whether a prover that polls is sure to close the gap, and predicted to end in some seconds."""
+    return c.polls and c.guarantee is Guarantee.OPTIMAL and predicted(c) <= seconds
 
 
 def _hopeless(c: Candidate, others: Sequence[Candidate], seconds: float) -> bool:
@@ -340,7 +340,7 @@ class Search(Generic[M]):
         sure = [predicted(o) for o in provers[1:] if o.polls and o.guarantee is Guarantee.OPTIMAL]
         if c.guarantee is not Guarantee.OPTIMAL and min(sure, default=math.inf) <= left:
             return min(SLICE * predicted(c), left / 3, max(predicted(c), left - FITTING * min(sure)))
-        most = MOSTLY if _closes(c, left) else 0.6
+        most = MOSTLY if ends_surely(c, left / 2) else 0.6
         several = min(max(SLICE * predicted(c), left / 3), most * left)
         return max(several, min(FITTING * predicted(c), left)) if predicted(c) <= left else several
 
