@@ -100,9 +100,9 @@ class Lane:
     """
 
     def __init__(self, problem: Problem[Any], incumbent: Mechanism | None, seed: int) -> None:
-        self._payload = pack((problem, copied_incumbent(incumbent)), problem)
+        self._problem, self._incumbent = problem, incumbent
         self._seed = seed
-        self._executor = _process()
+        self._process: tuple[bytes, ProcessPoolExecutor] | None = None
         self._lock = threading.RLock()
         self._waiting: deque[Candidate] = deque()
         self._running: tuple[Candidate, Future[_Answer]] | None = None
@@ -137,11 +137,22 @@ class Lane:
         candidate = self._waiting.popleft()
         if candidate.seconds is not None and candidate.seconds < math.inf:
             share = min(left, max(share, SEVERAL * candidate.seconds))
-        packed = pack(candidate.solver, candidate.solver)
+        try:
+            packed, (payload, executor) = pack(candidate.solver, candidate.solver), self._ready()
+        except SolverFailure as cause:
+            self._ended.append(Ended(candidate, cause, 0.0))
+            return
         with deaf_to_interrupts():
-            future = self._executor.submit(_run, self._payload, packed, time.time() + left, share, self._seed)
+            future = executor.submit(_run, payload, packed, time.time() + left, share, self._seed)
         self._running = (candidate, future)
         future.add_done_callback(partial(self._end_of, candidate))
+
+    def _ready(self) -> tuple[bytes, ProcessPoolExecutor]:
+        """What is sent, and the process; made for the first that begins, since a proof may have ended before that."""
+        if self._process is None:
+            content = self._problem, copied_incumbent(self._incumbent)
+            self._process = pack(content, self._problem), _process()
+        return self._process
 
     def _end_of(self, candidate: Candidate, future: Future[_Answer]) -> None:
         """Keep what one brought and start the next; called by a thread of the pool."""
@@ -195,10 +206,14 @@ class Lane:
             self._waiting.clear()
         if self._later is not None:
             self._later.cancel()
+        with self._lock:
+            executor = None if self._process is None else self._process[1]
+        if executor is None:
+            return
         if busy or _idle:
-            self._executor.shutdown(wait=True, kill_workers=True)
+            executor.shutdown(wait=True, kill_workers=True)
         else:
-            _idle.append(self._executor)
+            _idle.append(executor)
 
 
 @atexit.register

@@ -208,6 +208,8 @@ class Search(Generic[M]):
 
     def _before_proofs(self, soonest: float) -> float:
         """Seconds of feasible solvers before the soonest proof: few where that is expected to end long before the limit."""
+        if HOPE * soonest <= self.call.left:
+            return max(QUICK * BEFORE, BEFORE * soonest)
         before = BEFORE * soonest if SLICE * soonest <= self.call.left else soonest
         return min(FEASIBLE_SHARE * self.call.time_limit, max(QUICK, before))
 

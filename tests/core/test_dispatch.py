@@ -138,9 +138,10 @@ def test_solvers_found_for_one_problem_are_all_of_its_solvers() -> None:
 
 @dataclass(frozen=True)
 class Worse(Scripted):
-    """Releases nothing, at once."""
+    """Releases nothing, soon, but after the fastest solvers."""
 
     promise: po.Guarantee = po.Guarantee.FEASIBLE
+    seconds: float = 0.01
 
     def run(self, problem: po.Redaction, budget: po.Budget) -> po.Proposal:
         return po.Proposal(problem.safe())
