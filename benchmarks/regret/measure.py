@@ -141,8 +141,10 @@ class Measuring:
         return self.known
 
     def _case(self, case: Case, workers: Sequence[Worker]) -> None:
-        takers = self._survey(case, workers[0])
         limits = limits_of(case, self.limits)
+        if not limits:
+            return
+        takers = self._survey(case, workers[0])
         for limit in limits:
             self._solve(case, limit, workers[0])
         chosen = [name for name in takers if not self.solvers or name in self.solvers]
