@@ -18,7 +18,7 @@ from privopt.errors import InvalidMechanism, InvalidProblem
 from privopt.mechanisms.policy.fixed import gathered
 from privopt.mechanisms.policy.lasting import felt
 from privopt.mechanisms.policy.ranges import check_set
-from privopt.mechanisms.policy.setting import Distortion, Paths, Setting, probabilities
+from privopt.mechanisms.policy.setting import Distortion, Paths, Setting, costs, probabilities
 from privopt.models import ChainAmbiguity, MarkovChain
 from privopt.problems.belief_release.data import read_distortion
 from privopt.problems.validation import level
@@ -52,6 +52,7 @@ class SequenceData:
         distortion: str | ArrayLike = "hamming",
         horizon: float | None = None,
         ambiguity: ChainAmbiguity | None = None,
+        messages: int = 1,
     ) -> None:
         if isinstance(chain, ChainAmbiguity):
             ambiguity = chain
@@ -66,7 +67,7 @@ class SequenceData:
             "epsilon": level(epsilon, "epsilon"),
             "batch": _count(batch, "batch"),
             "memory": _memory(memory),
-            "distortion": read_distortion(distortion, chain.letters),
+            "distortion": _with_messages(read_distortion(distortion, chain.letters), chain, messages),
             "horizon": letters or chain.max_length or HORIZON,
             "ambiguity": ambiguity,
         }
@@ -239,6 +240,14 @@ def _memory(value: object) -> int:
             "memory must be 1: averaging a kernel over the older letters that it reads keeps its leakage and its cost"
         )
     return 1
+
+
+def _with_messages(named: Distortion, chain: MarkovChain, messages: int) -> Distortion:
+    """The matrix of a distortion with each column so many times; what was given where once is asked for."""
+    times = _count(messages, "messages")
+    if times == 1:
+        return named
+    return tuple(row * times for row in map(tuple, costs(named, chain.letters).tolist()))
 
 
 def _horizon(value: object, chain: MarkovChain) -> float:

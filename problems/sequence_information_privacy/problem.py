@@ -68,6 +68,10 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
         of any length. Single letters only, of a chain a few steps of which lead from every state to the same states.
     ambiguity : ChainAmbiguity, optional
         The set, where ``chain`` is its nominal chain: another way to give it.
+    messages : int
+        Releases of the same meaning, which leave different beliefs: where letters are rare or budgets small, two are better than
+        one. The distortion is then a matrix whose columns come again and again, and releases are numbers of columns: j
+        means column j modulo as many as there would be with one.
 
     Raises
     ------

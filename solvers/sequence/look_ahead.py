@@ -1,4 +1,4 @@
-"""Chains of two letters: releases that are best together with all that follow, and a bound of the same kind."""
+"""Chains of two to four letters: releases that are best together with all that follow; for two, a bound of the same kind."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.ahead import interpolated
 from privopt.mechanisms.policy.beliefs import distinct
-from privopt.mechanisms.policy.formulas.look_ahead import Plan, grid
+from privopt.mechanisms.policy.formulas.look_ahead import MOST_COLUMNS, Plan, grid, refuse_look_ahead
 from privopt.mechanisms.policy.kernel import TOTAL
 from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.problems.sequence_information_privacy.costs_ahead import CostsAhead
+from privopt.problems.sequence_information_privacy.data import refuse_words
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.problems.sequence_information_privacy.two_letters import (
+    MAX_EPSILON,
     ahead_of,
     refuse_beliefs,
 )
@@ -42,7 +44,7 @@ PREPARED = 10
 @register
 @dataclass(frozen=True)
 class LookAhead(Solver[SequenceInformationPrivacy]):
-    """Chains of two letters: each release is the best together with all that follow, by dynamic programming over beliefs.
+    """Chains of two to four letters: each release is the best together with all that follow, by dynamic programming over beliefs.
 
     A release that costs more now may tell more for later. The step at a belief draws on the two releases whose posteriors
     lie on the lower convex hull of the costs to come; the same program, rounded downward, bounds what any policy can reach.
@@ -54,10 +56,16 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
     solves: ClassVar = SequenceInformationPrivacy
     name: ClassVar[str] = "look-ahead"
     guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
-    """With a bound that is checked."""
+    """With a bound that is checked; only feasible for three letters and more."""
+
+    def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
+        """Bounded for two letters, else feasible."""
+        return Guarantee.BOUNDED if problem.chain.k == 2 else Guarantee.FEASIBLE
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """Some hundred steps on a grid, and the table of the policy."""
+        if problem.chain.k > 2:
+            return 0.2 if problem.chain.k == 3 else 1.0
         outputs = problem.setting(1).cost.shape[1]
         return float(0.5 + 0.01 * outputs * min(problem.span, 100))
 
@@ -65,10 +73,14 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
         """Refuse other chains, words, and budgets of nothing, of everything, or nearly."""
         if problem.robust:
             return "it takes a chain, not a set of chains"
+        if problem.chain.k > 2:
+            return refuse_words(problem, MAX_EPSILON, MOST_COLUMNS) or refuse_look_ahead(problem.setting(1))
         return refuse_beliefs(problem)
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
-        """Propose the policy with a grid of posteriors as proof."""
+        """Propose the policy, for two letters with a grid of posteriors as proof."""
+        if problem.chain.k > 2:
+            return Proposal(problem.answer(self.name))
         policy = _prepared(problem) if problem.horizon <= PREPARED else problem.answer(self.name)
         bound, dual, stats = -math.inf, None, dict[str, float | int | str]()
         posteriors = grid(POINTS[0])

@@ -88,11 +88,14 @@ def _two(name: str, epsilon: float, horizon: int) -> Problem[Any]:
     return SequenceInformationPrivacy(chain, epsilon, horizon=horizon)
 
 
-def _fresh(k: int, epsilon: float, horizon: int, stay: float, shift: int = 0) -> Problem[Any]:
+def _fresh(
+    k: int, epsilon: float, horizon: int, stay: float, shift: int = 0, messages: int = 1
+) -> Problem[Any]:
     """Letters that stay with one probability, or a noisy cycle of them."""
     moves = np.full((k, k), (1 - stay) / (k - 1))
     moves[np.arange(k), (np.arange(k) + shift) % k] = stay
-    return SequenceInformationPrivacy(MarkovChain.normalised(moves), epsilon, horizon=horizon)
+    chain = MarkovChain.normalised(moves)
+    return SequenceInformationPrivacy(chain, epsilon, horizon=horizon, messages=messages)
 
 
 def _likely_words(batch: int) -> Problem[Any]:
@@ -142,6 +145,7 @@ register_cases(
             for k, stay in ((3, 0.8), (4, 0.7), (8, 0.8))
         ),
         ("cycle-3-horizon-100", "", partial(_fresh, 3, 1.0, 100, 0.9, 1)),
+        *((f"messages-{k}-horizon-100", "", partial(_fresh, k, 1.0, 100, 0.95, messages=2)) for k in (3, 4)),
         *((f"set-{k}-horizon-{n}", "", partial(_over_set, k, 0.1, n)) for k, n in ((2, 8), (4, 100))),
         *(
             (f"words-{k}^{w}-horizon-{n}", marks, partial(_words, k, w, n))

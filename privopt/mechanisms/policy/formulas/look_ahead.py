@@ -1,4 +1,4 @@
-"""Look ahead: the release that is best together with all that follow, for chains of two letters."""
+"""Look ahead: the release that is best together with all that follow, for chains of two to four letters."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import numpy as np
 from privopt.arrays import Floats, Ints
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms.policy.ahead import Ahead, Pair
+from privopt.mechanisms.policy.corners import Choice, Corners, Simplex, Steps, determinant, merged
+from privopt.mechanisms.policy.fixed import total
 from privopt.mechanisms.policy.formulas.formula import Cost, Formula
 from privopt.mechanisms.policy.setting import Setting
 
@@ -25,6 +27,15 @@ LARGEST = 8.0
 """Nats: what is private at a lower budget is private."""
 TINY = 1e-9
 """Posteriors closer than this are one."""
+PARTS = {3: 32, 4: 16}
+"""Of a grid of posteriors, by the number of letters."""
+DAMPED = 0.5
+"""How far a step moves the costs of what follows, so that they settle for chains that are nearly periodic too."""
+NEARLY = 1e-3
+"""As :data:`SETTLED`, where beliefs of three and four letters are a coarser grid."""
+MOST_COLUMNS = 8
+LEAST_VOLUME = 1e-6
+"""Determinant of the transitions: below it beliefs do not say what was before."""
 
 
 def grid(points: int) -> Floats:
@@ -137,20 +148,83 @@ def settled_costs(ahead: Ahead, rounds: int = ROUNDS) -> Floats:
     return later
 
 
+@dataclass(frozen=True, eq=False)
+class CornerPlan:
+    """Which corners are best after the posteriors of a grid, and what follows costs there.
+
+    Parameters
+    ----------
+    steps : Steps
+    later : array (points,)
+    choice : Choice
+    """
+
+    steps: Steps
+    later: Floats
+    choice: Choice
+
+    @classmethod
+    def of(cls, corners: Corners, simplex: Simplex) -> CornerPlan:
+        """The plan for many releases to come."""
+        steps = Steps.of(corners, simplex)
+        later = np.zeros(len(simplex.points))
+        for _ in range(ROUNDS):
+            gain = steps.cost(later) - later
+            later = later + DAMPED * (gain - gain.min())
+            if gain.max() - gain.min() <= NEARLY * np.abs(gain).max():
+                break
+        return cls(steps, later, steps.choice(later))
+
+    def kernels(self, beliefs: Floats) -> Floats:
+        """Kernels (M, k, m) for beliefs (M, k): the best of what is planned at the grid points around what was before each one."""
+        corners, simplex = self.steps.corners, self.steps.simplex
+        k, users = corners.letters, np.arange(len(beliefs))
+        near = simplex.around(corners.before(beliefs))[0]
+        patterns, columns = self.choice.patterns[near], self.choice.columns[near]
+        here = np.broadcast_to(beliefs[:, None, :], (len(beliefs), k, k))
+        posteriors, there = corners.posteriors(
+            np.broadcast_to(here[:, :, None, :], (len(beliefs), k, k, k)), patterns.clip(0)
+        )
+        shares, fine = corners.shares(here, posteriors)
+        charged = np.where(
+            fine & there.all(axis=-1) & (patterns[..., 0] >= 0),
+            total(shares * self._costs(merged(posteriors, shares, columns), columns)),
+            np.inf,
+        )
+        plain = (corners.cost[None] * beliefs[:, :, None]).sum(axis=1).argmin(axis=1)
+        nothing = self._costs(beliefs, plain)
+        at = charged.argmin(axis=1)
+        telling = charged[users, at] < nothing
+        ratios = posteriors[users, at] / np.where(beliefs > 0, beliefs, 1.0)[:, None, :]
+        kernels = np.zeros((len(beliefs), k, corners.cost.shape[1]))
+        for i in range(k):
+            kernels[users, :, columns[users, at, i]] += shares[users, at, i, None] * ratios[:, i, :]
+        kernels[~telling] = 0.0
+        kernels[users[~telling], :, plain[~telling]] = 1.0
+        return kernels / total(kernels)[..., None]
+
+    def _costs(self, posteriors: Floats, columns: Ints) -> Floats:
+        """The cost of releasing columns at posteriors, with all that follows."""
+        corners = self.steps.corners
+        told = total(posteriors * corners.cost.T[columns])
+        places, shares = self.steps.simplex.around(posteriors)
+        return np.asarray(told + total(self.later[places] * shares))
+
+
 @dataclass(frozen=True)
 class LookAheadRule(Formula):
-    """The best release for the sum of all costs to come, by dynamic programming over beliefs."""
+    """The best release for the sum of all costs to come, by dynamic programming over beliefs; of three letters and more on a grid."""
 
     name: str = "look-ahead"
     cost: ClassVar[Cost] = Cost.PLAIN
 
     def propose(self, setting: Setting, beliefs: Floats) -> Floats:
-        """Kernels for beliefs (M, 2), shape (M, 2, m).
+        """Kernels for beliefs (M, k), shape (M, k, m).
 
         Raises
         ------
         InvalidMechanism
-            If the chain has not two letters, or its steps differ, or a release has more than one letter.
+            If the chain has not two to four letters, or its steps differ, or a release has more than one letter.
 
         Examples
         --------
@@ -166,7 +240,23 @@ class LookAheadRule(Formula):
             told = np.eye(setting.cost.shape[1])
             kernels = told[own][None] if setting.epsilon > 0 else told[best][:, None, :]
             return np.broadcast_to(kernels, (len(beliefs), *setting.cost.shape)).copy()
+        if setting.chain.k > 2:
+            return corners_planned(setting).kernels(beliefs)
         return planned(setting).kernels(beliefs[:, 1])
+
+
+@lru_cache(maxsize=16)
+def corners_planned(setting: Setting) -> CornerPlan:
+    """As :func:`planned`, for three and four letters.
+
+    Raises
+    ------
+    InvalidMechanism
+        If it does not fit.
+    """
+    _check(setting)
+    moves, k = np.array(setting.chain.step(0)), setting.chain.k
+    return CornerPlan.of(Corners(moves, setting.cost, min(setting.epsilon, LARGEST)), Simplex(k, PARTS[k]))
 
 
 @lru_cache(maxsize=64)
@@ -178,19 +268,27 @@ def planned(setting: Setting) -> Plan:
     InvalidMechanism
         If it does not fit.
     """
-    refusal = refuse_look_ahead(setting)
-    if refusal is not None:
-        raise InvalidMechanism(f'the rule "look-ahead" cannot be used here: {refusal}')
+    _check(setting)
     moves = np.array(setting.chain.step(0))
     ahead = Ahead(moves, setting.cost, min(setting.epsilon, LARGEST), grid(POINTS))
     return Plan.of(ahead, settled_costs(ahead))
 
 
+def _check(setting: Setting) -> None:
+    refusal = refuse_look_ahead(setting)
+    if refusal is not None:
+        raise InvalidMechanism(f'the rule "look-ahead" cannot be used here: {refusal}')
+
+
 def refuse_look_ahead(setting: Setting) -> str | None:
     """The sentence for what it does not look ahead in."""
     chain = setting.chain
-    if chain.k != 2 or chain.order != 1 or setting.batch != 1:
-        return "it takes single letters of chains with two letters"
+    if chain.k not in (2, *PARTS) or chain.order != 1 or setting.batch != 1 or len(chain.letters) != chain.k:
+        return "it takes single letters of chains with two to four letters"
     if not chain.homogeneous:
         return "it takes chains whose steps are alike"
+    if chain.k > 2 and abs(float(determinant(np.array(chain.step(0))))) < LEAST_VOLUME:
+        return "letters hardly depend on one another, or only in part"
+    if chain.k > 2 and setting.cost.shape[1] > MOST_COLUMNS:
+        return f"it takes at most {MOST_COLUMNS} different releases"
     return None
