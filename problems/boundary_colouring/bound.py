@@ -160,8 +160,7 @@ def _outwards(low: Floats, high: Floats) -> Balls:
 
 def _by_distance(data: ColouringData) -> tuple[Balls, Ints]:
     """The accuracies next to capped boundary values at distances 0, 1, ..., after that of vertices that reach none."""
-    graph, sites = data.graph, data.boundary_sites
-    far = hops(graph.indptr, graph.indices, sites)
+    far = data.far
     size, budget = int(far.max(initial=-1)) + 2, Budget.of(data.epsilon, data.delta)
     high, low = np.ones(size), np.ones(size)
     for best, one in ((high, budget.high), (low, budget.low)):

@@ -125,11 +125,15 @@ def ambiguous(levels: Floats, first: Ints, second: Ints, epsilon: float, delta: 
     growth = _exp_floor(epsilon)
     block, doubtful = max(1, (1 << 22) // k), []
     for i in range(0, len(first), block):
-        u, v = levels[first[i : i + block]], levels[second[i : i + block]]
-        over = u * above - growth * v * below
-        total = np.maximum(over, 0.0).sum(axis=1) * above
-        subnormal = ((u < TINY) & (u > 0)).any(axis=1) | ((v < TINY) & (v > 0)).any(axis=1)
-        doubtful.append(i + np.flatnonzero((total > delta) | subnormal))
+        total, subnormal = np.zeros(len(first[i : i + block])), np.zeros(1, dtype=bool)
+        for column in levels.T:  # a column at a time: tables of millions of short rows are slow
+            column = np.ascontiguousarray(column)
+            faint = (column < TINY) & (column > 0)
+            u, v = column[first[i : i + block]], column[second[i : i + block]]
+            total += np.maximum(u * above - growth * v * below, 0.0)
+            if faint.any():
+                subnormal = subnormal | faint[first[i : i + block]] | faint[second[i : i + block]]
+        doubtful.append(i + np.flatnonzero((total * above > delta) | subnormal))
     return np.concatenate(doubtful) if doubtful else np.zeros(0, dtype=np.int64)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from privopt.arrays import Floats, Ints
 from privopt.errors import InvalidProblem
+from privopt.measures.colouring.hops import hops
 from privopt.measures.colouring.reading import PairReading, find_edge, level_pairs, smallest_epsilons
 from privopt.measures.colouring.steps import GUARD, Step, step
 from privopt.mechanisms import Colouring
@@ -114,6 +115,13 @@ class ColouringData:
     def boundary_sites(self) -> NDArray[np.int64]:
         """Positions of the vertices with a neighbour of another colour."""
         return np.flatnonzero(self.graph.boundary())
+
+    @cached_property
+    def far(self) -> NDArray[np.int64]:
+        """Hops from the nearest boundary vertex to every vertex, -1 where none is reached; read-only."""
+        found = hops(self.graph.indptr, self.graph.indices, self.boundary_sites)
+        found.setflags(write=False)
+        return found
 
     def colouring(self, levels: ArrayLike, level: ArrayLike) -> Colouring:
         """A mechanism of this problem: distinct rows (l, k), and the row of each vertex."""

@@ -64,7 +64,8 @@ class Balanced(Solver[BoundaryColouring]):
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
         """Propose it, with levels that hold exactly."""
         graph = problem.graph
-        far = hops(graph.indptr, graph.indices, problem.boundary_sites, self.backend)
+        sites = problem.boundary_sites
+        far = problem.far if self.backend == "auto" else hops(graph.indptr, graph.indices, sites, self.backend)
         error = problem.guarded.kink
         side = problem.guarded.orbit(1.0 - error, error, int(far.max(initial=0)))
         mechanism = by_distance(problem, far, (side, side))
@@ -121,11 +122,11 @@ class Line(Solver[BoundaryColouring]):
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
         """Propose the optimum, or the edge whose ends contradict each other."""
-        graph, one = problem.graph, step(problem.epsilon, problem.delta, ROOM)
+        one = step(problem.epsilon, problem.delta, ROOM)
         witness = _contradiction(problem)
         if witness is not None:
             return Proposal(infeasible=witness)
-        far = hops(graph.indptr, graph.indices, problem.boundary_sites)
+        far = problem.far
         i = np.arange(int(far.max(initial=0)) + 1)
         first, second = (
             one.power(np.full(len(i), right), np.full(len(i), wrong), i)
@@ -197,7 +198,7 @@ class LinePublished(Solver[BoundaryColouring]):
             return "it is written for two colours with one value for the boundary of each"
         if not 0 < problem.epsilon <= MAX_EPSILON:
             return f"the published formulas need 0 < epsilon <= {MAX_EPSILON:g}, not {problem.epsilon:g}"
-        far = hops(problem.graph.indptr, problem.graph.indices, problem.boundary_sites)
+        far = problem.far
         for colour in (0, 1):
             depth = int(far[problem.graph.codes == colour].max(initial=-1))
             for i in range(depth + 1):
@@ -214,7 +215,7 @@ class LinePublished(Solver[BoundaryColouring]):
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
         """Propose what the formulas say."""
         graph = problem.graph
-        far = hops(graph.indptr, graph.indices, problem.boundary_sites)
+        far = problem.far
         errors = []
         for colour in (0, 1):
             depth = int(far[graph.codes == colour].max(initial=0))

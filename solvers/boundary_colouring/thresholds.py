@@ -11,7 +11,6 @@ import numpy as np
 
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures.colouring.hops import hops
 from privopt.measures.colouring.steps import TINY, Pair, Step
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
 from privopt.solvers.boundary_colouring.closed_forms import by_distance
@@ -40,8 +39,8 @@ class _Threshold(Solver[BoundaryColouring]):
 
     def run(self, problem: BoundaryColouring, budget: Budget) -> Proposal:
         """Propose it."""
-        graph, one = problem.graph, problem.guarded
-        far, most = hops(graph.indptr, graph.indices, problem.boundary_sites), self.at_boundary(one)
+        one, far = problem.guarded, problem.far
+        most = self.at_boundary(one)
         errors = np.power(one.decay, np.arange(int(far.max(initial=0)) + 1.0)) * most
         errors = np.maximum(errors, min(TINY, most))
         side: Pair = 1.0 - errors, errors
