@@ -181,6 +181,11 @@ class Lane:
             return self._waiting.popleft() if self._waiting else None
 
     @property
+    def deadline(self) -> float:
+        """When its solvers must have ended, on the clock of ``time.monotonic()``; past where there is none."""
+        return self._deadline if self._deadline < math.inf else -math.inf
+
+    @property
     def waiting(self) -> int:
         """How many solvers have not begun."""
         return len(self._waiting)

@@ -237,10 +237,11 @@ class _Call(Generic[M]):
         seconds: float | None = None,
         incumbent: M | None = None,
         least: float = -math.inf,
+        known: float = math.inf,
     ) -> Solution[M]:
         """Run one candidate within some seconds (all that is left by default) from an incumbent, and judge it.
 
-        What is below ``least`` is judged by its reading only.
+        What is below ``least`` is judged by its reading only; a bound that it claims to be no less than ``known`` is not checked.
         """
         begun, modules = time.monotonic(), len(sys.modules)
         if candidate.refusal is not None:
@@ -253,14 +254,20 @@ class _Call(Generic[M]):
             )
         except (SolverTimeout, SolverFailure) as cause:
             outcome = cause
-        judged = self.judged(candidate, outcome, least, max(0.0, deadline - time.monotonic()) + PATIENCE)
+        patience = max(0.0, deadline - time.monotonic()) + PATIENCE
+        judged = self.judged(candidate, outcome, least, known, patience)
         spent = time.monotonic() - begun
         if len(sys.modules) >= modules + MODULES:
             self.imported.append(max(0.0, spent - (candidate.seconds or 0.0)))
         return replace(judged, seconds=spent)
 
     def judged(
-        self, candidate: Candidate, outcome: Outcome, least: float, patience: float = PATIENCE
+        self,
+        candidate: Candidate,
+        outcome: Outcome,
+        least: float,
+        known: float = math.inf,
+        patience: float = PATIENCE,
     ) -> Solution[M]:
         """Judge what a candidate proposed, its bound within some seconds, or take down why it did not."""
         match outcome:
@@ -269,7 +276,12 @@ class _Call(Generic[M]):
             case SolverFailure():
                 return Solution(Status.FAILED, reason=str(outcome), solver=candidate.solver.name)
             case _:
-                return replace(self._judge(candidate, outcome, least, patience), solver=candidate.solver.name)
+                proposal = outcome
+                if proposal.bound is not None and proposal.bound >= known:
+                    proposal = replace(proposal, bound=None, dual=None)
+                return replace(
+                    self._judge(candidate, proposal, least, patience), solver=candidate.solver.name
+                )
 
     def _judge(self, candidate: Candidate, proposal: Proposal, least: float, patience: float) -> Solution[M]:
         begun, modules = time.monotonic(), len(sys.modules)

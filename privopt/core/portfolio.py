@@ -92,11 +92,17 @@ class Call(Protocol[M]):
         seconds: float | None = None,
         incumbent: M | None = None,
         least: float = -math.inf,
+        known: float = math.inf,
     ) -> Solution[M]:
-        """Run one candidate within some seconds, from an incumbent, and judge what it proposes: below ``least`` by its reading only."""
+        """Run one candidate within some seconds, from an incumbent, and judge what it proposes.
+
+        Below ``least`` by its reading only, and no bound that it claims to be as loose as the one ``known``.
+        """
         ...
 
-    def judged(self, candidate: Candidate, outcome: Outcome, least: float) -> Solution[M]:
+    def judged(
+        self, candidate: Candidate, outcome: Outcome, least: float, known: float = math.inf
+    ) -> Solution[M]:
         """Judge what a candidate proposed elsewhere, or take down why it did not."""
         ...
 
@@ -246,7 +252,12 @@ class Search(Generic[M]):
                 part = CHEAP * left if again else self._part(c, feasible, soonest)
                 if self._longer(c, part):
                     self._try(c, min(SLICE * self._expected(c), part))
-            elif soonest > left and c.polls and not again and predicted(c) <= HOPE * self.call.time_limit:
+            elif (
+                soonest > FITTING * left
+                and c.polls
+                and not again
+                and predicted(c) <= HOPE * self.call.time_limit
+            ):
                 waiting = sum(o.name not in self.tried for o in feasible)
                 self._try(c, left / (waiting + (soonest < math.inf)))
 
@@ -322,8 +333,15 @@ class Search(Generic[M]):
             seconds = self._slice(c, provers[i:])
             if self._longer(c, seconds):
                 self._try(c, seconds)
+                if self._gave_up(c) and self._longer(c, MOSTLY * self.call.left):
+                    self._try(c, MOSTLY * self.call.left)
         if waiting:
             self._before_long_proofs(feasible, math.inf)
+
+    def _gave_up(self, c: Candidate) -> bool:
+        """Whether a solver that leads ended before its time, as what it would do next did not fit in that."""
+        leads = self._best is not None and self._best.solver == c.name
+        return leads and c.name in self.cut and self.cut[c.name] < CUT * self.given[c.name]
 
     def _slice(self, c: Candidate, provers: Sequence[Candidate]) -> float:
         """Seconds for the first of the provers that are left."""
@@ -351,7 +369,8 @@ class Search(Generic[M]):
         bounded = [s for s in self.runs if s.bound is not None]
         tightest = min(bounded, key=lambda s: math.inf if s.bound is None else s.bound, default=None)
         name = None if tightest is None else tightest.solver
-        return name != c.name and name in self.cut and seconds > self.given[name]
+        proves = any(o.name == name and o.guarantee in PROVING for o in self.takers)
+        return proves and name != c.name and name in self.cut and seconds > self.given[name]
 
     def _may_answer(self, c: Candidate, seconds: float) -> bool:
         """Whether another one that has not run may end in some seconds."""
@@ -398,6 +417,11 @@ class Search(Generic[M]):
         return best.objective - ALIKE * abs(self.call.problem.scale(best))
 
     @property
+    def _bound(self) -> float:
+        """The least bound that is proved; one that is claimed to be looser is not worth a check."""
+        return min((s.bound for s in self.runs if s.bound is not None), default=math.inf)
+
+    @property
     def _answered(self) -> bool:
         """Whether some solver did better than the anchor."""
         return self._best is not None and self._best.solver != "anchor"
@@ -409,7 +433,8 @@ class Search(Generic[M]):
         best = self._best
         seconds = self.given[c.name] = min(seconds, self.call.left)
         begun, judged = time.monotonic(), len(self.call.judgings)
-        solution = self.call.run(c, seconds, None if best is None else best.answer, self._least)
+        answer = None if best is None else best.answer
+        solution = self.call.run(c, seconds, answer, self._least, self._bound)
         self._record(c, solution)
         spent = time.monotonic() - begun - sum(self.call.judgings[judged:])
         self.cut.pop(c.name, None)
@@ -449,13 +474,13 @@ class Search(Generic[M]):
             self._record_beside(ended)
 
     def _record_beside(self, ended: Ended) -> None:
-        judged = self.call.judged(ended.candidate, ended.outcome, self._least)
+        judged = self.call.judged(ended.candidate, ended.outcome, self._least, self._bound)
         self._record(ended.candidate, replace(judged, seconds=ended.seconds))
         if ended.cut:
             self.cut[ended.candidate.name] = self.given[ended.candidate.name] = ended.seconds
 
     def _wait_beside(self) -> None:
-        """Run here what the lane has not begun; then wait for it until the deadline."""
+        """Run here what the lane has not begun; then wait for it until its deadline, which may be later than what long checks have left."""
         while self.lane is not None and not self.settled:
             self._collect()
             if not self.lane.names:
@@ -464,7 +489,7 @@ class Search(Generic[M]):
             if waiting is not None:
                 self._try(waiting, self.call.left / (2 if self.lane.waiting else 1))
                 continue
-            for ended in self.lane.wait(time.monotonic() + self.call.left):
+            for ended in self.lane.wait(max(time.monotonic() + self.call.left, self.lane.deadline)):
                 self._record_beside(ended)
             return
 

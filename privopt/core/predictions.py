@@ -207,6 +207,8 @@ def predicted_seconds(kind: str, solver: str, sizes: tuple[int, ...], formula: f
 def corrected(candidate: Candidate, problem: Problem[Any]) -> Candidate:
     """A candidate whose seconds are predicted with the table; without the start of a process where one is ready.
 
+    What it needs that is not imported yet takes about as long as the start of a process.
+
     Examples
     --------
     >>> import privopt as po
@@ -219,10 +221,12 @@ def corrected(candidate: Candidate, problem: Problem[Any]) -> Candidate:
         return candidate
     posed = seen_by(candidate.solver, problem)
     seconds = predicted_seconds(posed.kind, candidate.name, posed.sizes, candidate.seconds)
+    table = timings()
+    start = slowness(work_here(), table.work) * table.start
     if not candidate.polls and child_is_ready():
-        table = timings()
-        start = slowness(work_here(), table.work) * table.start
         seconds = min(seconds, max(seconds - start, HANDED_OVER))
+    if candidate.polls and not all(name in sys.modules for name in candidate.solver.requires):
+        seconds += start
     return replace(candidate, seconds=seconds)
 
 
