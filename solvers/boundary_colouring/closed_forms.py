@@ -65,7 +65,9 @@ class Balanced(Solver[BoundaryColouring]):
         """Propose it, with levels that hold exactly."""
         graph = problem.graph
         sites = problem.boundary_sites
-        far = problem.far if self.backend == "auto" else hops(graph.indptr, graph.indices, sites, self.backend)
+        far = (
+            problem.far if self.backend == "auto" else hops(graph.indptr, graph.indices, sites, self.backend)
+        )
         error = problem.guarded.kink
         side = problem.guarded.orbit(1.0 - error, error, int(far.max(initial=0)))
         mechanism = by_distance(problem, far, (side, side))

@@ -29,6 +29,7 @@ from privopt.problems.belief_release.problem import BeliefRelease
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.problems.sequence_information_privacy.reach import slow_seconds
 from privopt.problems.sequence_information_privacy.simulated import asked
+from privopt.problems.sequence_information_privacy.two_letters import refuse_beliefs
 from privopt.solvers.sequence._fine_line import refined
 from privopt.solvers.sequence._merged_line import merged
 from privopt.solvers.sequence.prices import priced, priced_policy, step_guarantee, step_of
@@ -230,8 +231,13 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
     robust: ClassVar[bool] = True
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
-        """Optimal for a single release or independent letters; else with a bound."""
-        return step_guarantee(problem)
+        """Optimal for a single release or independent letters; else with a bound.
+
+        For comparison only where look-ahead takes the problem and proves a bound of its own.
+        """
+        guarantee = step_guarantee(problem)
+        ahead = not problem.robust and refuse_beliefs(problem) is None
+        return Guarantee.BASELINE if ahead and guarantee is not Guarantee.OPTIMAL else guarantee
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """A program for each release, with the beliefs that the judge asks about."""
