@@ -15,7 +15,13 @@ from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.ahead import interpolated
 from privopt.mechanisms.policy.beliefs import distinct
-from privopt.mechanisms.policy.formulas.look_ahead import MOST_COLUMNS, Plan, grid, refuse_look_ahead
+from privopt.mechanisms.policy.formulas.look_ahead import (
+    MOST_COLUMNS,
+    Plan,
+    corners_planned,
+    grid,
+    refuse_look_ahead,
+)
 from privopt.mechanisms.policy.kernel import TOTAL
 from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.problems.sequence_information_privacy.costs_ahead import CostsAhead
@@ -65,7 +71,7 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """Some hundred steps on a grid, and the table of the policy."""
         if problem.chain.k > 2:
-            return 0.2 if problem.chain.k == 3 else 1.0
+            return 0.1 if problem.chain.k == 3 else 0.8
         outputs = problem.setting(1).cost.shape[1]
         return float(0.5 + 0.01 * outputs * min(problem.span, 100))
 
@@ -80,6 +86,9 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the policy, for two letters with a grid of posteriors as proof."""
         if problem.chain.k > 2:
+            if budget.remaining < self.cost(problem):
+                return Proposal(problem.anchor(), stats={"stop": OUT_OF_TIME})
+            corners_planned(problem.setting(1))
             return Proposal(problem.answer(self.name))
         policy = _prepared(problem) if problem.horizon <= PREPARED else problem.answer(self.name)
         bound, dual, stats = -math.inf, None, dict[str, float | int | str]()

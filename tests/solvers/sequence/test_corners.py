@@ -10,7 +10,7 @@ import pytest
 import privopt as po
 from privopt import SequenceInformationPrivacy as Ask
 from privopt.errors import InvalidMechanism, InvalidProblem
-from privopt.mechanisms.policy.corners import Corners, Simplex, Steps, determinant
+from privopt.mechanisms.policy.corners import Corners, Simplex, Steps, inverses
 from privopt.mechanisms.policy.formulas.look_ahead import LookAheadRule
 from privopt.mechanisms.policy.setting import Setting
 from privopt.solvers.sequence.look_ahead import LookAhead
@@ -31,9 +31,11 @@ def steps_of(chain: po.MarkovChain, epsilon: float, parts: int, messages: int = 
 
 
 @pytest.mark.parametrize("letters", [2, 3, 4, 5])
-def test_determinants_are_those_of_lapack(letters: int) -> None:
+def test_inverses_are_those_of_lapack(letters: int) -> None:
     rows = np.random.default_rng(letters).normal(size=(50, letters, letters))
-    assert np.abs(determinant(rows) - np.linalg.det(rows)).max() < 1e-10
+    adjugate, whole = inverses(rows)
+    assert np.abs(whole - np.linalg.det(rows)).max() < 1e-10
+    assert np.abs(adjugate / whole[:, None, None] - np.linalg.inv(rows)).max() < 1e-8
 
 
 @pytest.mark.parametrize("letters", [3, 4])

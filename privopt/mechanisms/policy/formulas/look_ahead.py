@@ -12,7 +12,7 @@ import numpy as np
 from privopt.arrays import Floats, Ints
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms.policy.ahead import Ahead, Pair
-from privopt.mechanisms.policy.corners import Choice, Corners, Simplex, Steps, determinant, merged
+from privopt.mechanisms.policy.corners import Choice, Corners, Simplex, Steps, inverses, merged
 from privopt.mechanisms.policy.fixed import total
 from privopt.mechanisms.policy.formulas.formula import Cost, Formula
 from privopt.mechanisms.policy.setting import Setting
@@ -287,7 +287,7 @@ def refuse_look_ahead(setting: Setting) -> str | None:
         return "it takes single letters of chains with two to four letters"
     if not chain.homogeneous:
         return "it takes chains whose steps are alike"
-    if chain.k > 2 and abs(float(determinant(np.array(chain.step(0))))) < LEAST_VOLUME:
+    if chain.k > 2 and abs(float(inverses(np.array(chain.step(0)))[1])) < LEAST_VOLUME:
         return "letters hardly depend on one another, or only in part"
     if chain.k > 2 and setting.cost.shape[1] > MOST_COLUMNS:
         return f"it takes at most {MOST_COLUMNS} different releases"
