@@ -145,7 +145,7 @@ def lower_cost(setting: Setting, target_gap: float, clock: Clock) -> tuple[float
         if bound > best:
             best, dual = bound, attempt
         # Errors fall with the square of the size, so the last change shows what is left.
-        if (bound - previous) / 15 < target_gap / 2 or size >= FINEST or clock() < 5 * (before - clock()):
+        if (bound - previous) / 15 < target_gap / 2 or size >= FINEST or clock() < 3 * (before - clock()):
             return best, dual
         previous, size = bound, 4 * size
 
