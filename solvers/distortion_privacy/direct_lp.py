@@ -331,10 +331,10 @@ class DirectLp(Solver[DistortionPrivacy]):
         """
         observations, outputs = len(problem.observation.p_w), int(problem.matrix.shape[1])
         rows = self._rows(problem) + observations
-        once = 5e-3 + 2e-9 * (rows * observations * outputs) ** 1.2
+        program = 2e-9 * (rows * observations * outputs) ** 1.2
         if problem.max_leakage is not None:
-            return once
-        return once * (15 if problem.order is None else 7)
+            return float(5e-3 + program)
+        return float(5e-3 + 7 * program if problem.order is not None else 15 * (5e-3 + program))
 
     def refuse(self, problem: DistortionPrivacy) -> str | None:
         """Refuse measures that are not linear, and programs that are too large."""
