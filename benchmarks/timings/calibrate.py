@@ -145,9 +145,10 @@ def _reading(
 
 
 def _clock(solver: Solver[Any], problem: Problem[Any], limit: float) -> tuple[float, bool] | None:
-    """Seconds of one run and of the check of its bound, and whether it was stopped; None where it fails, or other work kept it waiting.
+    """Seconds of one run and of the check of its bound, and whether it was stopped.
 
-    What judges the mechanism is the same for all solvers and no part of them. A run counts with its processor time where that is less than the time on the wall, so that other work on the machine
+    None where it fails, or other work kept it waiting. Judging a mechanism is the same for all solvers, and no part of it. A
+    run counts with its processor time where that is less than the time on the wall, so that other work on the machine
     does not matter; one that needs a process of its own pays for the start of that. Nothing is known of the instance
     from an earlier run.
     """

@@ -102,7 +102,7 @@ class Lane:
     def __init__(self, problem: Problem[Any], incumbent: Mechanism | None, seed: int) -> None:
         self._problem, self._incumbent = problem, incumbent
         self._seed = seed
-        self._process: tuple[bytes, ProcessPoolExecutor] | None = None
+        self._sent: tuple[bytes, ProcessPoolExecutor] | None = None
         self._lock = threading.RLock()
         self._waiting: deque[Candidate] = deque()
         self._running: tuple[Candidate, Future[_Answer]] | None = None
@@ -149,10 +149,10 @@ class Lane:
 
     def _ready(self) -> tuple[bytes, ProcessPoolExecutor]:
         """What is sent, and the process; made for the first that begins, since a proof may have ended before that."""
-        if self._process is None:
+        if self._sent is None:
             content = self._problem, copied_incumbent(self._incumbent)
-            self._process = pack(content, self._problem), _process()
-        return self._process
+            self._sent = pack(content, self._problem), _process()
+        return self._sent
 
     def _end_of(self, candidate: Candidate, future: Future[_Answer]) -> None:
         """Keep what one brought and start the next; called by a thread of the pool."""
@@ -212,7 +212,7 @@ class Lane:
         if self._later is not None:
             self._later.cancel()
         with self._lock:
-            executor = None if self._process is None else self._process[1]
+            executor = None if self._sent is None else self._sent[1]
         if executor is None:
             return
         if busy or _idle:

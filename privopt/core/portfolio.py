@@ -45,6 +45,9 @@ HOPE = 10.0
 SLICE = 4.0
 """How many times its predicted seconds a prover may take while others wait."""
 
+OVERTIME = 1.0
+"""Seconds past what is left that the second process has at most until its deadline: what is kept for judging may be for long checks of bounds."""
+
 MOSTLY = 0.8
 """Share of what is left that one gets at most which is sure to close the gap in half of it."""
 
@@ -489,7 +492,8 @@ class Search(Generic[M]):
             if waiting is not None:
                 self._try(waiting, self.call.left / (2 if self.lane.waiting else 1))
                 continue
-            for ended in self.lane.wait(max(time.monotonic() + self.call.left, self.lane.deadline)):
+            until = time.monotonic() + self.call.left
+            for ended in self.lane.wait(max(until, min(self.lane.deadline, until + OVERTIME))):
                 self._record_beside(ended)
             return
 

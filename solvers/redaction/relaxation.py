@@ -38,8 +38,6 @@ _GRID, _JUMPS, _REFINED = 33, 48, 3
 _PATIENCE = 12  # thresholds tried in a row that brought nothing
 ENOUGH = 1e-9
 """Relative to the cost: less is no improvement."""
-WORST = 1e300
-"""Stands for infinity where that may not be."""
 
 
 @register
@@ -257,10 +255,10 @@ class _Split:
     least: float = math.inf
 
     def cost(self, share: float) -> float:
-        """The cost of a share; inf if the time is up and it was not tried."""
+        """The cost of a share; that of hiding everything if the time is up and it was not tried."""
         if share not in self.tried:
             if self.tried and self.remaining() <= 0:
-                return math.inf
+                return float(self.weights[0].sum() + self.weights[1].sum())
             self.tried[share] = (
                 best_side(self.near[0], self.weights[0], share, self.remaining),
                 best_side(self.near[1], self.weights[1], self.epsilon - share, self.remaining),
@@ -283,7 +281,7 @@ class _Split:
         for j in (j for i in order for j in (i - 1, i) if 0 <= j < len(met) - 1):
             if self._may_be_better(met[j], met[j + 1]):
                 minimize_scalar(
-                    lambda s: min(self.cost(float(s)), WORST),
+                    lambda s: self.cost(float(s)),
                     bounds=(met[j], met[j + 1]),
                     method="bounded",
                     options={"xatol": 1e-7 * self.epsilon},

@@ -18,8 +18,8 @@ from privopt.mechanisms.policy.beliefs import distinct
 from privopt.mechanisms.policy.formulas.look_ahead import (
     MOST_COLUMNS,
     Plan,
-    corners_planned,
     grid,
+    planned,
     refuse_look_ahead,
 )
 from privopt.mechanisms.policy.kernel import TOTAL
@@ -54,6 +54,7 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
 
     A release that costs more now may tell more for later. The step at a belief draws on the two releases whose posteriors
     lie on the lower convex hull of the costs to come; the same program, rounded downward, bounds what any policy can reach.
+    With three and four letters posteriors are corners of what the budget allows, and the bound is for others to prove.
 
     Releases are those of Jiang, Li, Tandon, "Online Context-aware Data Release with Sequence Information Privacy". Beliefs as states:
     R. D. Smallwood, E. J. Sondik, "The Optimal Control of Partially Observable Markov Processes over a Finite Horizon".
@@ -88,7 +89,7 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
         if problem.chain.k > 2:
             if budget.remaining < self.cost(problem):
                 return Proposal(problem.anchor(), stats={"stop": OUT_OF_TIME})
-            corners_planned(problem.setting(1))
+            planned(problem.setting(1))
             return Proposal(problem.answer(self.name))
         policy = _prepared(problem) if problem.horizon <= PREPARED else problem.answer(self.name)
         bound, dual, stats = -math.inf, None, dict[str, float | int | str]()
@@ -164,7 +165,7 @@ def _prepared(problem: SequenceInformationPrivacy) -> SequencePolicy:
     setting, beliefs = problem.setting(1), np.array([policy.start().belief])
     kernels: list[tuple[Floats, Channel]] = []
     for step in range(problem.span):
-        proposed = Plan.of(ahead, tables[-1 - step]).kernels(beliefs[:, 1])
+        proposed = Plan.of(ahead, tables[-1 - step]).kernels(beliefs)
         kernels += [
             (belief / belief.sum(), Channel(kernel, setting.inputs, setting.outputs))
             for belief, kernel in zip(beliefs, proposed, strict=True)

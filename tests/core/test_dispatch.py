@@ -14,6 +14,7 @@ import pytest
 
 import privopt as po
 from privopt.core import registry as _registry
+from privopt.core.dispatch import _Call, fitness
 
 PROBLEM = po.Redaction(po.MarkovChain([[0.75, 0.25], [0.5, 0.5]]), 5, 2, 1.0)
 
@@ -35,6 +36,16 @@ class Scripted(po.Solver[po.Redaction]):
 
     def run(self, problem: po.Redaction, budget: po.Budget) -> po.Proposal:
         return po.Proposal(problem.safe(), bound=2.0)
+
+
+@dataclass(frozen=True)
+class Sure(Scripted):
+    """Promises to close the gap soon and polls; others do so."""
+
+    seconds: float = 1.0
+
+    def polls(self, problem: po.Redaction) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
@@ -83,6 +94,51 @@ def test_an_unchecked_bound_does_not_stop_the_search(monkeypatch: pytest.MonkeyP
     assert solution.utility == pytest.approx(0.6510699824, abs=1e-9)
     assert solution.bound is not None
     assert solution.bound < 1
+
+
+@dataclass(frozen=True)
+class Loose(Scripted):
+    """The optimum, with a bound that says nothing beside that of the solver that proves it."""
+
+    promise: po.Guarantee = po.Guarantee.FEASIBLE
+
+    def run(self, problem: po.Redaction, budget: po.Budget) -> po.Proposal:
+        return po.Proposal(problem.safe(), bound=2.0, dual={"loose": True})
+
+
+@pytest.mark.parametrize("known", [1.0, 3.0])
+def test_a_bound_as_loose_as_a_proved_one_is_not_checked(
+    monkeypatch: pytest.MonkeyPatch, known: float
+) -> None:
+    enter(monkeypatch, Loose)
+    checked: list[object] = []
+    monkeypatch.setattr(
+        po.Redaction, "check_bound", lambda problem, bound, dual, seconds: checked.append(dual)
+    )
+    call = _Call(PROBLEM, time.monotonic(), 60.0, True, 0, lambda fraction, message: None)
+    told = call.run(fitness(Loose(), PROBLEM), None, None, known=known)
+    assert told.status is po.Status.FEASIBLE
+    assert checked == ([] if known < 2.0 else [{"loose": True}])
+
+
+def test_the_anchor_comes_last_where_judging_is_long_and_a_proof_is_near(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[po.Redaction] = []
+    anchor = po.Redaction.anchor
+
+    def counted(problem: po.Redaction) -> po.RedactionMechanism:
+        asked.append(problem)
+        return anchor(problem)
+
+    monkeypatch.setattr(po.Redaction, "anchor", counted)
+    monkeypatch.setattr(po.Redaction, "judging_seconds", property(lambda problem: 1.0))
+    enter(monkeypatch, Sure)
+    assert po.solve(PROBLEM, time_limit=20.0).status is po.Status.OPTIMAL
+    first = len(asked)
+    monkeypatch.setattr(po.Redaction, "judging_seconds", property(lambda problem: 0.0))
+    po.solve(PROBLEM, time_limit=20.0)
+    assert len(asked) - first == first + 1
 
 
 def test_the_choice_and_the_refusals_are_recorded() -> None:

@@ -20,7 +20,7 @@ from privopt.core import registry as _registry
 from privopt.core.beside import Lane, two_cores
 from privopt.core.compare import spent
 from privopt.core.dispatch import solve_from
-from privopt.core.isolate import START, SolverTimeout
+from privopt.core.isolate import START, SolverFailure, SolverTimeout
 from privopt.core.portfolio import proving
 from privopt.solvers.local_information_privacy.subset_merging import SubsetMerging
 
@@ -208,6 +208,22 @@ def test_a_lane_that_begins_later_starts_no_process_before() -> None:
     assert lane.give_back() == listed["self-consistent"]
     lane.end()
     assert lane.waiting == 0
+
+
+def test_what_cannot_be_sent_to_a_lane_is_said_and_the_rest_given_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unsendable(content: object, *holders: object) -> bytes:
+        raise SolverFailure("cannot be sent to a process of its own")
+
+    monkeypatch.setattr("privopt.core.beside.pack", unsendable)
+    listed = {c.name: c for c in po.candidates(_bottleneck(12)) if c.refusal is None}
+    lane = Lane(_bottleneck(12), None, seed=0)
+    lane.add([listed["self-consistent"], listed["agglomerative"]], time.monotonic() + 30.0)
+    (ended,) = lane.finished()
+    assert isinstance(ended.outcome, SolverFailure)
+    assert lane.give_back() == listed["agglomerative"]
+    lane.end()
 
 
 @pytest.mark.long

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -202,3 +203,20 @@ def test_a_process_that_is_ready_need_not_start(monkeypatch: pytest.MonkeyPatch)
             assert 0.3 <= seconds[True][name] < before
         else:
             assert seconds[True][name] == before
+
+
+def test_what_is_not_imported_yet_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    joint = po.JointDistribution.normalised([[2, 1, 1], [1, 2, 3]])
+    problem = po.DistortionPrivacy(joint, 1 - np.eye(3), max_leakage=0.1)
+    monkeypatch.setitem(sys.modules, "cvxpy", sys)  # whether it is there is all that counts
+    monkeypatch.setitem(sys.modules, "clarabel", sys)
+
+    def seconds() -> float:
+        listed = {c.name: c for c in po.candidates(problem)}
+        assert listed["conic-clarabel"].polls
+        return float(listed["conic-clarabel"].seconds or 0.0)
+
+    warm = seconds()
+    monkeypatch.delitem(sys.modules, "cvxpy")
+    there = timings()
+    assert seconds() - warm == pytest.approx(slowness(predictions.work_here(), there.work) * there.start)

@@ -92,6 +92,10 @@ class Simplex:
             places.append(self._place(at))
         return np.stack(places, axis=-1), shares
 
+    def between(self, values: Floats, distributions: Floats) -> Floats:
+        """Values (points,) at the grid, linear in each simplex, at distributions."""
+        return _between(values, self.around(distributions))
+
     def _place(self, sums: Ints) -> Ints:
         """Positions of grid points; rounding may leave one out of order, which is then moved to the next."""
         ordered = np.minimum.accumulate(sums, axis=-1)
@@ -153,18 +157,21 @@ class Corners:
         return free, raised
 
     @cached_property
+    def kinds(self) -> Ints:
+        """The kind of each column: equal ones are messages of one meaning."""
+        return np.asarray(np.unique(self.cost, axis=1, return_inverse=True)[1].ravel())
+
+    @cached_property
     def labellings(self) -> Ints:
-        """Columns for as many corners as there are letters, all different, one of each kind; equal columns are one kind."""
-        kinds = np.unique(self.cost, axis=1, return_inverse=True)[1].ravel()
+        """All different columns for as many corners as there are letters, once for each sequence of kinds."""
         seen: dict[tuple[int, ...], tuple[int, ...]] = {}
         for columns in permutations(range(self.cost.shape[1]), self.letters):
-            seen.setdefault(tuple(kinds[list(columns)].tolist()), columns)
+            seen.setdefault(tuple(self.kinds[list(columns)].tolist()), columns)
         return np.array(list(seen.values()), dtype=np.int64).reshape(-1, self.letters)
 
     def alike(self, posteriors: Floats) -> Ints:
         """The best column for each of some posteriors (S, k, k) by itself, shape (S, k): of equal columns each has its own while they last."""
-        kinds = np.unique(self.cost, axis=1, return_inverse=True)[1].ravel()
-        columns = np.asarray(total(posteriors[:, :, None, :] * self.cost.T).argmin(axis=2))
+        kinds, columns = self.kinds, np.asarray(self.told(posteriors).argmin(axis=2))
         for i in range(1, self.letters):
             before = (kinds[columns[:, :i]] == kinds[columns[:, i : i + 1]]).sum(axis=1)
             for kind in range(int(kinds.max()) + 1):
@@ -174,13 +181,17 @@ class Corners:
 
     def cheapest(self, posteriors: Floats, shares: Floats) -> tuple[Floats, Ints]:
         """The least cost (S,) of releases that leave posteriors (S, k, k) with shares (S, k), and their columns (S, k)."""
-        each = total(posteriors[:, :, None, :] * self.cost.T) * shares[..., None]
+        each = self.told(posteriors) * shares[..., None]
         least, columns = np.full(len(each), np.inf), np.zeros(shares.shape, dtype=np.int64)
         for labelling in self.labellings:
             cost = total(each[:, np.arange(self.letters), labelling])
             better = cost < least
             least[better], columns[better] = cost[better], labelling
         return least, columns
+
+    def told(self, posteriors: Floats) -> Floats:
+        """The distortion of each column at posteriors, shape (..., m)."""
+        return total(posteriors[..., None, :] * self.cost.T)
 
     def posteriors(self, beliefs: Floats, patterns: Ints) -> tuple[Floats, Bools]:
         """Corners (..., letters) for beliefs (..., letters) and patterns (...), and whether the budget allows them."""
@@ -307,20 +318,39 @@ class Steps:
         shares, fine = corners.shares(beliefs[owner], posteriors)
         owner, posteriors, shares = owner[fine], posteriors[fine], shares[fine]
         patterns = first[owner[:, None], sets[chosen[fine]]]
+        plain = corners.told(beliefs)
+        nothing = plain.min(axis=1), plain.argmin(axis=1), simplex.around(beliefs)
+        return cls._labelled(corners, simplex, (owner, patterns, posteriors, shares), nothing)
+
+    @classmethod
+    def _labelled(
+        cls,
+        corners: Corners,
+        simplex: Simplex,
+        sets: tuple[Ints, Ints, Floats, Floats],
+        nothing: tuple[Floats, Ints, tuple[Ints, Floats]],
+    ) -> Steps:
+        """Sets of corners (whose they are, patterns, posteriors, shares) with columns that differ, and where these are the same with the best ones."""
+        owner, patterns, posteriors, shares = sets
         told, columns = corners.cheapest(posteriors, shares)
         together = corners.alike(posteriors)
         ordered = np.sort(together, axis=1)
-        same = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
-        at = np.concatenate([np.arange(len(owner)), np.flatnonzero(same)])
+        same = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+        at = np.concatenate([np.arange(len(owner)), same])
+        best = np.take_along_axis(corners.told(posteriors[same]), together[same][..., None], axis=2)[..., 0]
+        told = np.concatenate([told, total(best * shares[same])])
         columns = np.concatenate([columns, together[same]])
-        one_each = total(total(posteriors[same] * corners.cost.T[together[same]]) * shares[same])
-        told = np.concatenate([told, one_each])
-        owner, patterns, shares, posteriors = owner[at], patterns[at], shares[at], posteriors[at]
-        posteriors = merged(posteriors, shares, columns)
-        plain = total(beliefs[:, None, :] * corners.cost.T)
-        nothing = plain.min(axis=1), plain.argmin(axis=1), simplex.around(beliefs)
+        left = merged(posteriors[at], shares[at], columns)
         return cls(
-            corners, simplex, owner, patterns, shares, told, columns, simplex.around(posteriors), nothing
+            corners,
+            simplex,
+            owner[at],
+            patterns[at],
+            shares[at],
+            told,
+            columns,
+            simplex.around(left),
+            nothing,
         )
 
     def cost(self, later: Floats) -> Floats:

@@ -18,7 +18,12 @@ from privopt.solvers.local_information_privacy.oracle import Oracle
 from privopt.solvers.local_information_privacy.vertex_enumeration import cdd_vertices
 from privopt.solvers.local_information_privacy.vertices.exact import exp_inwards, rational_vertices
 from privopt.solvers.local_information_privacy.vertices.mixture import best_mixture
-from privopt.solvers.local_information_privacy.vertices.systems import system, vertices, work
+from privopt.solvers.local_information_privacy.vertices.systems import (
+    expected_vertices,
+    system,
+    vertices,
+    work,
+)
 
 SOLVERS = ("vertices-systems", "vertices-cdd", "vertices-exact")
 # Bits; the lectures' 4 x 9 table divided by its sum. Number of vertices, then the largest I(X;Y).
@@ -219,3 +224,11 @@ def test_vertices_that_no_sample_meets_are_not_taken_for_none(n: int) -> None:
     problem = po.LocalInformationPrivacy(po.JointDistribution.normalised(rows), 0.5)
     refused = {c.name for c in po.candidates(problem) if c.refusal is not None}
     assert {"vertices-cdd", "vertices-exact", "vertices-systems"} <= refused
+
+
+@pytest.mark.parametrize(("secrets", "symbols"), [(5, 30), (10, 12), (12, 15), (13, 13)])
+def test_the_number_of_vertices_is_told_within_a_factor(secrets: int, symbols: int) -> None:
+    """Samples alone met a tenth of those of square tables."""
+    table = np.random.default_rng([secrets, symbols]).dirichlet(np.ones(symbols), secrets)
+    problem = po.LocalInformationPrivacy(po.JointDistribution.normalised(table), 1.0)
+    assert 1 / 6 < expected_vertices(problem) / len(rational_vertices(problem)) < 6

@@ -13,7 +13,7 @@ from privopt.problems.redaction.bound import Setting
 from privopt.problems.redaction.track import of_floats
 from privopt.solvers.redaction.optimal.side import Side
 from privopt.solvers.redaction.optimal.solver import best_mechanism, lower_cost
-from privopt.solvers.redaction.relaxation import best_split, pooled, with_regions
+from privopt.solvers.redaction.relaxation import best_side, best_split, pooled, with_regions
 
 FIGURE = [
     (0.25, 0.6890602868, (0.96345632, 0.58833068, 0.38112279, 0.15285481), 0.9513805518, 0.6144057624),
@@ -273,6 +273,23 @@ def test_pooling_is_optimal(seed: int) -> None:
         tol=1e-13,
     )
     assert (weights * np.exp(-u)).sum() <= minimum.fun + 1e-6
+
+
+@pytest.mark.parametrize("seed", few(range(12), 6))
+def test_no_split_of_the_budget_is_better_among_many(seed: int) -> None:
+    """Shares are left out by what the sides cost at other ones; here all of a fine grid are tried."""
+    rng = np.random.default_rng(seed)
+    near = tuple(
+        np.sort(rng.uniform(0, 2, (int(rng.integers(1, 9)), 2)) ** 2, axis=0)[::-1] for _ in range(2)
+    )
+    weights = tuple(rng.uniform(0.1, 1, side.shape) for side in near)
+    one, other, share = best_split((near[0], near[1]), (weights[0], weights[1]), 1.0)
+    assert 0 <= share <= 1
+    tried = min(
+        best_side(near[0], weights[0], s).cost + best_side(near[1], weights[1], 1 - s).cost
+        for s in np.linspace(0, 1, 301).tolist()
+    )
+    assert one.cost + other.cost <= tried + 2e-3
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0])

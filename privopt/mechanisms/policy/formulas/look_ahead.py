@@ -88,11 +88,12 @@ class Plan:
         return cls(ahead, f, places.beliefs, pairs, ends)
 
     def kernels(self, beliefs: Floats) -> Floats:
-        """Kernels (M, 2, m) for the probability (M,) of the second letter.
+        """Kernels (M, 2, m) for beliefs (M, 2).
 
         The pairs of releases of the two beliefs of the plan beside each one are tried, with the posteriors there and with
         those as far from the belief as the budget allows.
         """
+        beliefs = beliefs[:, 1]  # the probability of the second letter says all
         here, users = self.ahead.places(beliefs), np.arange(len(beliefs))
         at = (np.searchsorted(self.beliefs, beliefs, side="right") - 1).clip(0, len(self.beliefs) - 2)
         best, pairs = np.full(len(beliefs), np.inf), np.zeros((len(beliefs), 2), dtype=np.int64)
@@ -191,7 +192,7 @@ class CornerPlan:
             total(shares * self._costs(merged(posteriors, shares, columns), columns)),
             np.inf,
         )
-        plain = (corners.cost[None] * beliefs[:, :, None]).sum(axis=1).argmin(axis=1)
+        plain = corners.told(beliefs).argmin(axis=1)
         nothing = self._costs(beliefs, plain)
         at = charged.argmin(axis=1)
         telling = charged[users, at] < nothing
@@ -205,10 +206,8 @@ class CornerPlan:
 
     def _costs(self, posteriors: Floats, columns: Ints) -> Floats:
         """The cost of releasing columns at posteriors, with all that follows."""
-        corners = self.steps.corners
-        told = total(posteriors * corners.cost.T[columns])
-        places, shares = self.steps.simplex.around(posteriors)
-        return np.asarray(told + total(self.later[places] * shares))
+        told = total(posteriors * self.steps.corners.cost.T[columns])
+        return np.asarray(told + self.steps.simplex.between(self.later, posteriors))
 
 
 @dataclass(frozen=True)
@@ -240,27 +239,11 @@ class LookAheadRule(Formula):
             told = np.eye(setting.cost.shape[1])
             kernels = told[own][None] if setting.epsilon > 0 else told[best][:, None, :]
             return np.broadcast_to(kernels, (len(beliefs), *setting.cost.shape)).copy()
-        if setting.chain.k > 2:
-            return corners_planned(setting).kernels(beliefs)
-        return planned(setting).kernels(beliefs[:, 1])
-
-
-@lru_cache(maxsize=16)
-def corners_planned(setting: Setting) -> CornerPlan:
-    """As :func:`planned`, for three and four letters.
-
-    Raises
-    ------
-    InvalidMechanism
-        If it does not fit.
-    """
-    _check(setting)
-    moves, k = np.array(setting.chain.step(0)), setting.chain.k
-    return CornerPlan.of(Corners(moves, setting.cost, min(setting.epsilon, LARGEST)), Simplex(k, PARTS[k]))
+        return planned(setting).kernels(beliefs)
 
 
 @lru_cache(maxsize=64)
-def planned(setting: Setting) -> Plan:
+def planned(setting: Setting) -> Plan | CornerPlan:
     """Which releases are best in a setting if many are to come.
 
     Raises
@@ -268,16 +251,15 @@ def planned(setting: Setting) -> Plan:
     InvalidMechanism
         If it does not fit.
     """
-    _check(setting)
-    moves = np.array(setting.chain.step(0))
-    ahead = Ahead(moves, setting.cost, min(setting.epsilon, LARGEST), grid(POINTS))
-    return Plan.of(ahead, settled_costs(ahead))
-
-
-def _check(setting: Setting) -> None:
     refusal = refuse_look_ahead(setting)
     if refusal is not None:
         raise InvalidMechanism(f'the rule "look-ahead" cannot be used here: {refusal}')
+    moves, k = np.array(setting.chain.step(0)), setting.chain.k
+    epsilon = min(setting.epsilon, LARGEST)
+    if k > 2:
+        return CornerPlan.of(Corners(moves, setting.cost, epsilon), Simplex(k, PARTS[k]))
+    ahead = Ahead(moves, setting.cost, epsilon, grid(POINTS))
+    return Plan.of(ahead, settled_costs(ahead))
 
 
 def refuse_look_ahead(setting: Setting) -> str | None:
