@@ -70,8 +70,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
         The set, where ``chain`` is its nominal chain: another way to give it.
     messages : int
         Releases of the same meaning, which leave different beliefs: where letters are rare or budgets small, two are better than
-        one. The distortion is then a matrix whose columns come again and again, and releases are numbers of columns: j
-        means column j modulo as many as there would be with one.
+        one. The distortion is then a matrix whose columns come again and again, and releases are labels such as "home (2)".
 
     Raises
     ------

@@ -65,8 +65,7 @@ def release(
 
 def outputs_of(policy: StepwisePolicy) -> Labels:
     """Labels of the releases of single letters."""
-    n, m = policy.part(1).setting.letter_cost.shape
-    return policy.letters if n == m else tuple(range(m))
+    return policy.part(1).setting.columns
 
 
 def decode_releases(codes: Ints, like: Any, policy: StepwisePolicy, rng: np.random.Generator | None) -> Any:

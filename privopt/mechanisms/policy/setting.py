@@ -240,12 +240,17 @@ class Setting:
         return self.letters if self.batch == 1 else _words(self.chain, self.batch)
 
     @cached_property
+    def columns(self) -> Labels:
+        """Labels of what stands for a letter in a release: letters, their messages, or columns of a distortion that is not square."""
+        n, m = self.letter_cost.shape
+        return self.letters if n == m else _messages(self.letters, self.letter_cost) or tuple(range(m))
+
+    @cached_property
     def outputs(self) -> Labels:
         """Labels of releases: the inputs, or columns (and words of columns) of a distortion that is not square."""
-        n, m = self.letter_cost.shape
-        if n == m:
+        if len(self.columns) == len(self.letters):
             return self.inputs
-        return tuple(range(m)) if self.batch == 1 else tuple(product(range(m), repeat=self.batch))
+        return self.columns if self.batch == 1 else tuple(product(self.columns, repeat=self.batch))
 
     @cached_property
     def cost(self) -> Floats:
@@ -257,6 +262,15 @@ class Setting:
             If the table would have more than 2**25 cells.
         """
         return self.letter_cost if self.batch == 1 else _word_costs(self.chain, self.batch, self.distortion)
+
+
+def _messages(letters: Labels, cost: Floats) -> Labels | None:
+    """Labels such as "home (2)" where the columns of a distortion are those of the letters again and again, else None."""
+    n, m = cost.shape
+    if m % n or not (cost == np.tile(cost[:, :n], m // n)).all():
+        return None
+    labels = tuple(f"{letter} ({message})" for message in range(1, m // n + 1) for letter in letters)
+    return labels if len(set(labels)) == m else None
 
 
 @lru_cache(maxsize=4)

@@ -140,7 +140,18 @@ def test_messages_are_columns_of_the_matrix() -> None:
     assert Ask(CYCLE, 1.0, messages=1) == Ask(CYCLE, 1.0)
     told = po.solve(problem, "look-ahead", time_limit=60).mechanism
     released = told.release([0, 1, 2, 0, 1])
-    assert set(released) <= set(range(6))
+    assert set(released) <= {f"{letter} ({message})" for letter in (0, 1, 2) for message in (1, 2)}
+    again = po.SequencePolicy.from_dict(told.to_dict())
+    assert (
+        again.setting.outputs
+        == told.setting.outputs
+        == tuple(f"{x} ({n})" for n in (1, 2) for x in (0, 1, 2))
+    )
+    other = np.tile(1 - np.eye(3), (1, 2))
+    other[0, 5] = 0.5
+    assert Ask(CYCLE, 1.0, distortion=other).setting(1).outputs == tuple(range(6))
+    mixed = po.MarkovChain([[0.5, 0.5], [0.2, 0.8]], states=[1, "1"])
+    assert Ask(mixed, 1.0, messages=2).setting(1).outputs == (0, 1, 2, 3)  # labels would be the same
     with pytest.raises(InvalidProblem, match="messages must be an integer >= 1"):
         Ask(CYCLE, 1.0, messages=0)
 
