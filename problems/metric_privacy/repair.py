@@ -26,9 +26,6 @@ LIFT = 2.0**-20
 CELLS = 2**24
 """Entries that are compared at a time by arrays."""
 
-PASSES = 32
-"""About as many passes a repair takes."""
-
 SWEEPS = 4096
 """Passes over the pairs before a channel is given up: each passes the bound on one link of a chain."""
 
@@ -111,7 +108,9 @@ class _Growth:
         if not len(self.into):
             return best
         links, active = len(self.into), np.arange(matrix.shape[1])
-        fast = compiling_pays(PASSES * links * len(active))
+        fast = compiling_pays(
+            links * len(active)
+        )  # a dozen passes of arrays are sooner than a compiler's start
         for _ in range(SWEEPS):
             part = np.ascontiguousarray(best[:, active])
             moved = part.copy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
@@ -146,7 +147,9 @@ class PerfectPrivacy(Solver[LocalInformationPrivacy]):
             columns = search(problem, strict, replace(budget, deadline=budget.deadline - exact))
         except ArithmeticError as cause:
             return Proposal(problem.safe(), analytic_bound(problem), ANALYTIC, stats={"stop": str(cause)})
-        channel = exact_mixture(strict, columns.best, deadline=budget.deadline - exact / 2, lost=Fraction(1))
+        # where the search ended late its posteriors are worth their time even so: without an exact form they are lost
+        until = max(budget.deadline - exact / 4, time.monotonic() + exact / 2)
+        channel = exact_mixture(strict, columns.best, deadline=until, lost=Fraction(1))
         stats: dict[str, float | int | str] = {
             "iterations": 1,
             "vertices": len(columns.best.posteriors) - 1,

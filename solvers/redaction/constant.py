@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -27,6 +27,8 @@ MAX_REACH = 4000
 MAX_REGIONS = 96
 """Most thresholds followed on one side, the largest first."""
 _GRID = np.append(np.linspace(0.0, 1.0 - 1e-9, 32), 1.0)
+_CACHED = 1 << 16
+"""Ratios that are compared at a time: they stay near the processor."""
 _REFINED, _SECTIONS = 6, np.linspace(0.0, 1.0, 33)
 
 Choice: TypeAlias = tuple[float, float]
@@ -184,10 +186,17 @@ class Arm:
 
 def _log_ratios(table: Floats) -> Floats:
     """The largest over values v of log table[., x, v] / table[., x', v]; v that no x allows is left out."""
+    count, size, values = table.shape
+    largest = np.empty((count, size, size))
+    block = max(1, _CACHED // (size * size * values))
     with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(table)
-        ratios = logs[:, :, None, :] - logs[:, None, :, :]
-    largest: Floats = np.nan_to_num(ratios, nan=-np.inf, posinf=np.inf, neginf=-np.inf).max(axis=3)
+        logs = np.ascontiguousarray(np.log(table).transpose(0, 2, 1))
+        for begin in range(0, count, block):
+            some = logs[begin : begin + block]
+            np.fmax.reduce(
+                some[..., :, None] - some[..., None, :], axis=1, out=largest[begin : begin + block]
+            )
+    largest[np.isnan(largest)] = -np.inf
     return largest
 
 
@@ -221,29 +230,45 @@ class PairSearch:
                     options.append((threshold, self._least(arm, threshold, 0.0)))
             self.pairs = len(options)
             return [min(options, key=lambda o: self._cost(arm, *o))]
-        refined: list[tuple[float, list[Choice]]] = []
-        for cell in self._cells():
-            if not refined or self.budget.remaining > 0:
-                refined.append(self._refined(*cell))
-        return min(refined, key=lambda item: item[0], default=(math.inf, [(-1.0, 1.0), (-1.0, 1.0)]))[1]
+        refined: dict[tuple[float, float], tuple[float, list[Choice]]] = {}
+        for cells in self._rounds():
+            for one, other, place in cells:
+                if not refined or ((one, other) not in refined and self.budget.remaining > 0):
+                    refined[one, other] = self._refined(one, other, place)
+        hidden = math.inf, [(-1.0, 1.0), (-1.0, 1.0)]
+        return min(refined.values(), key=lambda item: item[0], default=hidden)[1]
+
+    def _rounds(self) -> Iterator[list[tuple[float, float, int]]]:
+        """The most promising pairs of some regions, then of twice as many, until all were compared or the time is spent."""
+        left, right = self.arms
+        some = self._thresholds(right)[0]
+        begun = self.budget.remaining
+        beyond = {some: (right.costs(some, _GRID), right.leaks(some, _GRID))}
+        one = max(begun - self.budget.remaining, 1e-6)
+        every = max(len(self._thresholds(arm)) for arm in (left, right))
+        most = max(2, int(min(0.2 * self.budget.remaining / one, every)))
+        while True:
+            yield self._cells(most, beyond)
+            if most >= every or self.budget.remaining <= 0:
+                return
+            most *= 2
 
     def _thresholds(self, arm: Arm) -> list[float]:
         if self.all_regions:
             return arm.thresholds(self.epsilon)
         return arm.thresholds(self.epsilon / len(self.arms))[:1]
 
-    def _cells(self) -> list[tuple[float, float, int]]:
-        """The pairs of regions that look best on a grid, with the left constant's place on it."""
+    def _cells(self, most: int, known: dict[float, tuple[Floats, Floats]]) -> list[tuple[float, float, int]]:
+        """The pairs of at most so many regions a side that look best on a grid, with the left constant's place on it.
+
+        ``known`` keeps the costs and leaks of the right regions.
+        """
         left, right = self.arms
         begun = self.budget.remaining
-        some = self._thresholds(right)[0]
-        beyond = [(some, right.costs(some, _GRID), right.leaks(some, _GRID))]
-        one = max(begun - self.budget.remaining, 1e-6)
-        most = max(2, int(min(0.2 * self.budget.remaining / one, MAX_REGIONS + 1)))
-        beyond += [
-            (t, right.costs(t, _GRID), right.leaks(t, _GRID))
-            for t in _spread(self._thresholds(right)[1:], most)
-        ]
+        for t in _spread(self._thresholds(right)[1:], most):
+            if t not in known:
+                known[t] = right.costs(t, _GRID), right.leaks(t, _GRID)
+        beyond = [(t, *known[t]) for t in known]
         costs, leaks = np.array([b[1] for b in beyond]), np.array([b[2] for b in beyond])
         cells: list[tuple[float, float, float, int]] = []
         for threshold in _spread(self._thresholds(left), most):
@@ -252,14 +277,25 @@ class PairSearch:
             self.pairs += len(beyond)
             here, cost = left.leaks(threshold, _GRID), left.costs(threshold, _GRID)
             for i in range(len(_GRID)):
-                fits = (leaks + here[i] <= self.epsilon).all(axis=(2, 3))
-                total = np.where(fits, costs, np.inf).min(axis=1) + cost[i]
+                total = self._cheapest(costs, leaks, here[i]) + cost[i]
                 cells += [(float(total[j]), threshold, beyond[j][0], i) for j in range(len(beyond))]
         best: dict[tuple[float, float], tuple[float, int]] = {}
         for value, one, other, i in cells:
             best[one, other] = min(best.get((one, other), (math.inf, 0)), (value, i))
         order = sorted(best.items(), key=lambda item: item[1])[:_REFINED]
         return [(one, other, i) for (one, other), (value, i) in order if value < math.inf]
+
+    def _cheapest(self, costs: Floats, leaks: Floats, spent: Floats) -> Floats:
+        """For each region the cost of the first constant of the grid that fits, inf where none does: leakage falls as it rises."""
+        regions = np.arange(len(costs))
+        low, high = np.zeros(len(costs), dtype=np.intp), np.full(len(costs), len(_GRID))
+        while (open_ := low < high).any():
+            middle = (low + high) // 2
+            tried = leaks[regions[open_], middle[open_]]
+            fits = (tried + spent <= self.epsilon).all(axis=(1, 2))
+            high[open_] = np.where(fits, middle[open_], high[open_])
+            low[open_] = np.where(fits, low[open_], middle[open_] + 1)
+        return np.asarray(np.append(costs, np.full((len(costs), 1), np.inf), axis=1)[regions, low])
 
     def _refined(self, one: float, other: float, place: int) -> tuple[float, list[Choice]]:
         """The best constants of a pair of regions near a place of the grid."""

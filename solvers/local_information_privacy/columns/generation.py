@@ -170,6 +170,8 @@ class Generation:
             peeled = self.edges.inside(np.array(peel(self.lp, self.p, self.rng, some)), self.p)
             self._enter_whole(peeled)
         for _ in range(FIRST_VERTICES):
+            if budget.remaining == 0:
+                break
             self.lp.solve(self.rng.normal(size=len(self.p)))
             if (basis := self.lp.basis()) is not None:
                 self._corners.append(basis)
