@@ -30,27 +30,16 @@ _HALVINGS, _ROUNDS = 10, 150
 
 
 @dataclass(frozen=True, eq=False)
-class Events:
-    """First releases of one side: log-ratios [event, pair] and their derivatives [event, variable, pair]."""
-
-    logs: Floats
-    slopes: Floats
-
-    @property
-    def largest(self) -> Floats:
-        """The largest log-ratio of each pair."""
-        return np.asarray(self.logs.max(axis=0, initial=0.0))
-
-
-@dataclass(frozen=True, eq=False)
 class Visit:
-    """A record that may release something: the way to it from the one before, and what of it may be released."""
+    """A record that may release something, the way to it from the one before, and what of it may be released.
+
+    ``varying`` are pairs (variable, value).
+    """
 
     record: int
     between: Floats
-    released: NDArray[np.intp]
-    partial: NDArray[np.intp]
-    varying: NDArray[np.int64]
+    released: list[int]
+    varying: list[tuple[int, int]]
     whole: bool
 
 
@@ -98,67 +87,164 @@ class Sights:
         return support
 
     def walk(
-        self, support: Support, cells: dict[tuple[int, int], int], p: int, side: int
+        self, rows: list[list[int]], cells: dict[tuple[int, int], int], p: int, side: int
     ) -> tuple[Visit, ...]:
         """The records on one side that may release something, up to the first that does so for sure.
 
-        ``cells`` numbers the cells that vary.
+        ``rows`` are those of a support, ``cells`` numbers the cells that vary.
         """
         visits = list[Visit]()
-        between = np.eye(support.shape[1])
+        between: Floats | None = None
         for distance, t in enumerate(self.records(p, side), start=1):
-            between = between @ self.step(p, side, distance)
-            released = np.flatnonzero(support[t] != HIDDEN)
-            if not len(released):
+            step = self.step(p, side, distance)
+            between = step if between is None else between @ step
+            released = [v for v, kind in enumerate(rows[t]) if kind != HIDDEN]
+            if not released:
                 continue
-            partial = np.flatnonzero(support[t] == PARTIAL)
-            varying = np.array([cells[t, v] for v in partial.tolist()], dtype=np.int64)
-            whole = bool((support[t] == WHOLE).all())
-            visits.append(Visit(t, between, released, partial, varying, whole))
+            varying = [(cells[t, v], v) for v in released if rows[t][v] == PARTIAL]
+            whole = not varying and len(released) == len(rows[t])
+            visits.append(Visit(t, between, released, varying, whole))
             if whole:
                 break
-            between = np.eye(support.shape[1])
+            between = None
         return tuple(visits)
 
-    def events(self, walk: tuple[Visit, ...], redaction: Floats, variables: int, p: int) -> Events:
-        """First releases on one side, with derivatives by so many variables; with 0 of them none."""
-        values, k = self.values[p], redaction.shape[1]
-        table, slopes = np.eye(k)[values], np.zeros((variables, len(values), k))
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One visit of every walk at once: the way to it, whose probabilities it takes, and what of it may be released.
+
+    ``events`` are pairs (walk, value); ``changes`` are triples (walk, variable, value).
+    """
+
+    between: Floats
+    records: NDArray[np.intp]
+    events: tuple[NDArray[np.intp], NDArray[np.intp]]
+    changes: tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
+
+
+class Walks:
+    """First releases on both sides of all private records, followed side by side: arrays of one walk are too small to be quick.
+
+    A first release is a log-ratio of an event of one side for an ordered pair of values of its private record. Those that
+    no value allows, and those that never are the largest, are left out.
+
+    Attributes
+    ----------
+    shares : int
+        Pairs of values, of all private records.
+    share : array of int
+        The pair of each first release.
+    right : array of bool
+        Whether it is on the right side.
+    """
+
+    def __init__(self, sights: Sights, support: Support, cells: dict[tuple[int, int], int]) -> None:
+        self.length, self.states = support.shape
+        self.variables = len(cells)
+        rows = support.tolist()
+        walks = [(p, side, sights.walk(rows, cells, p, side)) for p in sights.private for side in (0, 1)]
+        self._start = np.zeros((len(walks), self.states, self.states))
+        for w, (p, _, _) in enumerate(walks):
+            self._start[w, sights.values[p], sights.values[p]] = 1.0
+        visits = [visited for _, _, visited in walks]
+        self._steps = [self._step(visits, i) for i in range(max(map(len, visits), default=0))]
+        self._open = np.array([w for w, v in enumerate(visits) if not (v and v[-1].whole)], dtype=np.intp)
+        self._pair_up(sights, walks)
+
+    def _step(self, walks: list[tuple[Visit, ...]], i: int) -> Step:
+        """The visits number i; walks that have ended stay where they are."""
+        between = np.repeat(np.eye(self.states)[None], len(walks), axis=0)
+        records = np.full(len(walks), self.length)
+        events, changes = list[tuple[int, int]](), list[tuple[int, int, int]]()
+        for w, walk in enumerate(walks):
+            if i >= len(walk):
+                continue
+            visit = walk[i]
+            between[w] = visit.between
+            events += [(w, v) for v in visit.released]
+            if not visit.whole:
+                records[w] = visit.record
+                changes += [(w, x, v) for x, v in visit.varying]
+        of_events = np.array(events, dtype=np.intp).reshape(-1, 2).T
+        of_changes = np.array(changes, dtype=np.intp).reshape(-1, 3).T
+        return Step(
+            between, records, (of_events[0], of_events[1]), (of_changes[0], of_changes[1], of_changes[2])
+        )
+
+    def _pair_up(self, sights: Sights, walks: list[tuple[int, int, tuple[Visit, ...]]]) -> None:
+        """All ordered pairs of values for each event, in the order of their shares."""
+        pairs = {p: list(itertools.permutations(sights.values[p].tolist(), 2)) for p in sights.private}
+        begins = dict(
+            zip(pairs, itertools.accumulate((len(v) for v in pairs.values()), initial=0), strict=False)
+        )
+        self.shares = sum(map(len, pairs.values()))
+        of_event = np.concatenate([*(step.events[0] for step in self._steps), self._open]).astype(np.intp)
+        rows = [
+            (begins[p] + j, side, event, one, other)
+            for event, (p, side, _) in ((e, walks[w]) for e, w in enumerate(of_event.tolist()))
+            for j, (one, other) in enumerate(pairs[p])
+        ]
+        table = np.array(rows, dtype=np.intp).reshape(-1, 5)
+        table = table[np.lexsort((table[:, 0], table[:, 1]))]
+        self.share, side, self._event, self._one, self._other = table.T
+        self.right = side == 1
+        ratios = self.logs(np.ones((self.length, self.states)))
+        matter = ~np.isneginf(ratios)
+        self.share, self.right = self.share[matter], self.right[matter]
+        self._event, self._one, self._other = self._event[matter], self._one[matter], self._other[matter]
+        group = self.share + self.shares * self.right
+        self._groups, self._starts = np.unique(group, return_index=True)
+
+    def logs(self, redaction: Floats) -> Floats:
+        """The log-ratio of each first release."""
+        return self._ratios(self._followed(redaction)[0])
+
+    def slopes(self, redaction: Floats) -> Floats:
+        """Derivatives of the log-ratios by the variables, (first releases, variables)."""
+        columns, tangents = self._followed(redaction, self.variables)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rates = tangents / columns[:, None, :]
+            return np.asarray(rates[self._event, :, self._one] - rates[self._event, :, self._other])
+
+    def largest(self, redaction: Floats) -> tuple[Floats, Floats]:
+        """The largest log-ratio of each pair of values, on the left sides and on the right ones; 0 if none is more."""
+        most = np.zeros(2 * self.shares)
+        if len(self._groups):
+            most[self._groups] = np.maximum(0.0, np.maximum.reduceat(self.logs(redaction), self._starts))
+        return most[: self.shares], most[self.shares :]
+
+    def _ratios(self, columns: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(columns)
+            ratios = logs[self._event, self._one] - logs[self._event, self._other]
+        return np.asarray(np.nan_to_num(ratios, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
+
+    def _followed(self, redaction: Floats, variables: int = 0) -> tuple[Floats, Floats]:
+        """Probabilities of the events by value, (events, values), up to a factor each; and their derivatives by so many variables."""
+        hidden = np.append(redaction, np.ones((1, self.states)), axis=0)
+        table = self._start
+        slopes = np.zeros((len(table), variables, self.states, self.states))
         columns, tangents = list[Floats](), list[Floats]()
-        for visit in walk:
-            table = table @ visit.between
-            columns.append(table[:, visit.released].T)
+        for step in self._steps:
+            of, values = step.events
+            table = table @ step.between
+            columns.append(table[of, :, values])
+            mask = hidden[step.records]
+            nearer, table = table, table * mask[:, None, :]
+            scale = 1.0 / table.max(axis=(1, 2), keepdims=True)
+            table = table * scale
             if variables:
-                slopes = slopes @ visit.between
-                tangents.append(slopes[:, :, visit.released].transpose(2, 0, 1))
-            if visit.whole:
-                return _events(columns, tangents)
-            hidden = redaction[visit.record]
-            nearer, table = table, table * hidden
-            scale = 1.0 / table.max()
-            table *= scale
-            if variables:
-                slopes = slopes * hidden
-                slopes[visit.varying, :, visit.partial] = nearer[:, visit.partial].T
-                slopes *= scale
-        columns.append(table.sum(axis=1)[None])
+                slopes = slopes @ step.between[:, None]
+                tangents.append(slopes[of, :, :, values])
+                slopes = slopes * mask[:, None, None, :]
+                of, cells, values = step.changes
+                slopes[of, cells, :, values] = nearer[of, :, values]
+                slopes *= scale[:, None]
+        columns.append(table[self._open].sum(axis=2))
         if variables:
-            tangents.append(slopes.sum(axis=2)[None])
-        return _events(columns, tangents)
-
-
-def _events(columns: list[Floats], tangents: list[Floats]) -> Events:
-    """Log-ratios of all ordered pairs; outputs that no value allows are left out."""
-    table = np.concatenate(columns)
-    kept = table.max(axis=1) > 0
-    slopes = np.concatenate(tangents)[kept] if tangents else np.zeros((int(kept.sum()), 0, table.shape[1]))
-    table = table[kept]
-    off = ~np.eye(table.shape[1], dtype=bool)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs, rates = np.log(table), slopes / table[:, None, :]
-        ratios = (logs[:, :, None] - logs[:, None, :])[:, off]
-        changes = (rates[:, :, :, None] - rates[:, :, None, :])[:, :, off]
-    return Events(np.nan_to_num(ratios, nan=-np.inf, posinf=np.inf, neginf=-np.inf), changes)
+            tangents.append(slopes[self._open].sum(axis=3))
+        return np.concatenate(columns), np.concatenate(tangents) if tangents else np.zeros((0, 0, 0))
 
 
 class Local:
@@ -172,10 +258,7 @@ class Local:
         self.where = np.nonzero(support == PARTIAL)
         self.cells = {(int(t), int(v)): i for i, (t, v) in enumerate(zip(*self.where, strict=True))}
         self.size, self.price = len(self.cells), weights[self.where]
-        self.walks = {
-            p: (sights.walk(support, self.cells, p, 0), sights.walk(support, self.cells, p, 1))
-            for p in sights.private
-        }
+        self.walks = Walks(sights, support, self.cells)
 
     def table(self, values: Floats) -> Floats:
         """Redaction probabilities of all records."""
@@ -183,19 +266,10 @@ class Local:
         table[self.where] = values
         return table
 
-    def sides(self, values: Floats, derivatives: bool = False) -> list[tuple[Events, Events]]:
-        """First releases to the left and right of each private record, perhaps with derivatives by the variables."""
-        table, variables = self.table(values), self.size if derivatives else 0
-        events = self.sights.events
-        return [
-            (events(one, table, variables, p), events(other, table, variables, p))
-            for p, (one, other) in self.walks.items()
-        ]
-
     def excess(self, values: Floats) -> float:
         """Leakage above epsilon."""
-        totals = [float((one.largest + other.largest).max()) for one, other in self.sides(values)]
-        return max(totals, default=0.0) - self.epsilon
+        left, right = self.walks.largest(self.table(values))
+        return float((left + right).max(initial=0.0)) - self.epsilon
 
     def raised(self, values: Floats) -> Floats:
         """The values, moved towards 1 no farther than the budget needs."""
@@ -237,32 +311,22 @@ class Local:
 
     def _begin(self, start: Floats) -> Floats:
         """The values, then the left shares of the budget that leave both sides the same slack."""
-        shares = [
-            one.largest + (self.epsilon - one.largest - other.largest) / 2 for one, other in self.sides(start)
-        ]
-        return np.concatenate((start, *(share / self.unit for share in shares)))
+        left, right = self.walks.largest(self.table(start))
+        return np.concatenate((start, (left + (self.epsilon - left - right) / 2) / self.unit))
 
     def _slacks(self, z: Floats) -> Floats:
         """Budget left by each first release."""
-        slacks, at = list[Floats](), self.size
-        for both in self.sides(np.clip(z[: self.size], LEAST, 1.0)):
-            share = z[at : at + both[0].logs.shape[1]] * self.unit
-            slacks += [(share - both[0].logs).ravel(), (self.epsilon - share - both[1].logs).ravel()]
-            at += len(share)
-        return np.concatenate(slacks) / self.unit
+        share = z[self.size :][self.walks.share] * self.unit
+        budget = np.where(self.walks.right, self.epsilon - share, share)
+        logs = self.walks.logs(self.table(np.clip(z[: self.size], LEAST, 1.0)))
+        return np.asarray((budget - logs) / self.unit)
 
     def _slopes(self, z: Floats) -> Floats:
         """Derivatives of the slacks, (slacks, variables)."""
-        slopes, at = list[Floats](), self.size
-        for both in self.sides(np.clip(z[: self.size], LEAST, 1.0), derivatives=True):
-            pairs = np.arange(both[0].logs.shape[1])
-            for events, sign in zip(both, (1.0, -1.0), strict=True):
-                rows = np.zeros((len(events.logs), len(pairs), len(z)))
-                rows[:, :, : self.size] = -events.slopes.transpose(0, 2, 1) / self.unit
-                rows[:, pairs, at + pairs] = sign
-                slopes.append(rows.reshape(-1, len(z)))
-            at += len(pairs)
-        return np.concatenate(slopes)
+        rows = np.zeros((len(self.walks.share), len(z)))
+        rows[:, : self.size] = -self.walks.slopes(self.table(np.clip(z[: self.size], LEAST, 1.0))) / self.unit
+        rows[np.arange(len(rows)), self.size + self.walks.share] = np.where(self.walks.right, -1.0, 1.0)
+        return rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -183,12 +183,12 @@ class JointSearch(Solver[Redaction]):
     guaranteed: ClassVar[Guarantee | None] = Guarantee.FEASIBLE
     """Feasible: a local search."""
 
-    runs: int = 120
+    runs: int = 300
 
     def cost(self, problem: Redaction) -> float:
         """Runs of SLSQP, each with the square of the cells near the private records, and with the pairs of values."""
         cells = len(searched_records(problem)) * problem.chain.k
-        return 0.1 + self.runs * len(problem.private) * (problem.chain.k - 1) * (8e-4 + 2e-6 * cells**2)
+        return 0.1 + self.runs * len(problem.private) * (problem.chain.k - 1) * (3e-4 + 8e-7 * cells**2)
 
     def refuse(self, problem: Redaction) -> str | None:
         """Refuse where too much matters for a local search."""
