@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -181,8 +182,8 @@ class ClosedForm(Solver[SequenceInformationPrivacy]):
         return step_guarantee(problem)
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
-        """Prices of each letter are most of it."""
-        return 0.01 + 2e-3 * min(problem.span, 200) + 1e-7 * len(problem.chain.letters) ** 2
+        """Prices of each release are most of it, until what may be known before one no longer grows."""
+        return 0.01 + 3e-3 * _differing(problem) + 1e-7 * len(problem.chain.letters) ** 2
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse other distortions, and words."""
@@ -195,3 +196,18 @@ class ClosedForm(Solver[SequenceInformationPrivacy]):
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the policy with prices."""
         return priced_policy(problem, self.name, budget)
+
+
+SPECTRUM = 64
+"""States up to which it is computed how fast a chain forgets."""
+FORGOTTEN = 30.0
+"""Nats by which the influence of a record has fallen when steps are alike."""
+
+
+def _differing(problem: SequenceInformationPrivacy) -> float:
+    """About how many releases have prices of their own, at most 200: as many as it takes the chain to forget."""
+    most = float(min(problem.span, 200))
+    if not problem.chain.homogeneous or problem.chain.k > SPECTRUM:
+        return most
+    second = float(np.sort(np.abs(np.linalg.eigvals(problem.chain.transition)))[:-1].max(initial=0.0))
+    return most if second >= 1.0 else min(most, 2.0 + FORGOTTEN / -math.log(max(second, 1e-300)))
