@@ -29,7 +29,7 @@ from privopt.core.predictions import (
 from privopt.core.problem import Problem
 from privopt.core.reformulation import propose, seen_by
 from privopt.core.registry import solvers_of
-from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.core.solver import Budget, Guarantee, Proposal, Solver, ran_out
 from privopt.errors import InvalidProblem
 
 if TYPE_CHECKING:
@@ -165,6 +165,8 @@ def _clock(solver: Solver[Any], problem: Problem[Any], limit: float) -> tuple[fl
         return None
     wall = time.monotonic() - begun
     work = (time.process_time() if inside else _executor().submit(_ready).result()) - worked
+    if ran_out(proposal.stats):  # some stop well before the limit, to have time for their bound
+        return wall, True
     checked = _checking(problem, proposal, limit)
     if not inside:
         return start + (min(wall, work) if work > 0 else wall) + checked, False

@@ -15,7 +15,7 @@ from privopt.problems.metric_privacy.problem import MetricPrivacy
 from privopt.solvers.metric_privacy._cuts import Inside, Master
 from privopt.solvers.metric_privacy._parts import Answer, Part, alone, parts
 
-MOST_ROWS = 2_000_000
+MOST_ROWS = 1_000_000
 """Promised ratios."""
 
 MOST_ROUNDS = 5_000
@@ -116,7 +116,7 @@ class Benders(Solver[MetricPrivacy]):
                 break
             if best - least <= self.tolerance * abs(best):
                 break
-            if not master.cut(insides):
+            if insides and not master.cut(insides):  # else the master program is all of it
                 answer.stop = "no cut"
                 break
             if not master.solve(rows, budget):

@@ -14,7 +14,7 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.core.registry import register
-from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Mechanism
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.formulas.types import count_joint_types
@@ -85,11 +85,11 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         judged = asking <= JUDGED * budget.remaining
         least = self.belief_seconds(problem) if asking else 0.0
         if budget.remaining < least:
-            return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": "out of time"})
+            return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": OUT_OF_TIME})
         until = budget.deadline - (asking if judged else 0.0)
         answers = self._answers(problem, replace(budget, deadline=until))
         if not answers:
-            return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": "out of time"})
+            return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": OUT_OF_TIME})
         first = answers[0]
         stats: dict[str, float | int | str] = {
             "iterations": first.iterations,
@@ -102,7 +102,7 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
             policy: Mechanism = problem.answer(self.name, prepared=_prepared(problem, first))
         else:
             policy = _known(problem, budget)
-            stats["not judged"] = f"judging what {self.name} releases takes longer than there is time"
+            stats["stop"] = f"{OUT_OF_TIME}: judging what {self.name} releases takes longer than there is"
         if len(first.lam) > MAX_WORDS:
             return Proposal(policy, stats=stats)
         bound, dual = proved(problem, [answer.lam for answer in answers], budget)
@@ -219,7 +219,7 @@ class ExactLp(_BatchSolver):
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """Grows faster than the cells, for each belief that the judge asks about."""
         n, m = words_of(problem)
-        return (0.02 + 4e-5 * n * m + 8e-9 * (n * m) ** 2) * releases_of(problem)
+        return (0.03 + 8e-6 * n * m + 1e-10 * (n * m) ** 2) * releases_of(problem)
 
 
 @register

@@ -16,7 +16,7 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.core.registry import find_solver
-from privopt.core.solver import Budget, Guarantee, Proposal
+from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal
 from privopt.mechanisms import Mechanism
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.steps import Answer
@@ -117,7 +117,7 @@ def priced_policy(
     policy: Mechanism | None = _in_time(problem, rule, budget, _measured(problem, rule, one))
     if policy is None:  # what is known already is handed back with the bound
         policy = problem.anchor() if budget.incumbent is None else budget.incumbent
-        stats["not judged"] = f"asking {rule} at the beliefs within reach takes longer than there is time"
+        stats["stop"] = f"{OUT_OF_TIME}: asking {rule} at the beliefs within reach takes longer than there is"
     rows = _rows(problem, rule, budget)
     stats["priced_releases"] = len(rows)
     if not rows:
