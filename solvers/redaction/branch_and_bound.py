@@ -37,8 +37,8 @@ _SEARCHED, _SEARCHED_OF_PARTS = 0.32, 0.2
 _STARTED = 0.2
 """Share of the time for a local search: the better the cutoff, the fewer the boxes, but these find better points, too."""
 
-_SHORT, _LONGER = 8, 1.6
-"""Records up to which the sequential form is closed within seconds, and how much longer each one more takes."""
+_SHORT, _LONGER = 8, 1.35
+"""Records near the private one up to which the sequential form is closed within seconds, and how much longer each one more takes."""
 
 
 @register
@@ -60,10 +60,13 @@ class BranchAndBound(Solver[Redaction]):
 
     def cost(self, problem: Redaction) -> float:
         """Seconds for some thousand boxes; a hard problem takes all there are, as the sequential form does unless it is short."""
-        width = min(problem.length, max(problem.private) - min(problem.private) + 1 + 2 * REACH)
-        long = _LONGER ** max(0, width - _SHORT) if problem.form == "sequential" else 1.0
+        span = 1 if _wide(problem) else max(problem.private) - min(problem.private) + 1
+        width = min(problem.length, span + 2 * REACH)
         boxes = 0.5 + 2e-3 * width * problem.chain.k**2 * len(problem.private)
-        return boxes * long + 1e-7 * problem.length
+        if problem.form == "sequential" and 0 < problem.epsilon < np.inf:
+            begin, end = _stretch(problem)
+            boxes *= _LONGER ** max(0, end - begin - _SHORT)
+        return boxes + 1e-7 * problem.length
 
     def refuse(self, problem: Redaction) -> str | None:
         """Refuse what is too wide, or needs no search."""
