@@ -32,7 +32,7 @@ from privopt.solvers.redaction.optimal.parts import apart, side_by_side
 from privopt.solvers.redaction.optimal.plans import Plan, redact_all
 from privopt.solvers.redaction.optimal.side import Side, Walk, relabel, sides
 from privopt.solvers.redaction.optimal.tables import Table, tabulate
-from privopt.solvers.redaction.reach import refusal
+from privopt.solvers.redaction.reach import refusal, walked
 
 Arms: TypeAlias = tuple[tuple[Arm, Arm], tuple[Arm, Arm]]
 
@@ -40,8 +40,17 @@ FINEST = 32768
 """Nodes of the largest tables."""
 TARGET = 5e-7
 """Share of the utility that the bound may leave open."""
+FAINT = 1e-12
+"""Influence, in nats, up to which records are counted that the private one influences."""
+
 SECONDS_A_ROW = 4e-3
 """Of the smallest value tables, four of them."""
+FEWEST = 20
+"""Rows of the coarsest tables."""
+LONG = 2000
+"""Records that the private one influences from which tables take seconds, and have more of the time."""
+CHECKABLE = 0.6
+"""Share of the time in which tables must be ready: they are made again where their bound is checked."""
 _POLISHED = 40
 _STALLED = 6
 
@@ -66,9 +75,11 @@ class Optimal(Solver[Redaction]):
         return Guarantee.BOUNDED if self.bound else Guarantee.FEASIBLE
 
     def cost(self, problem: Redaction) -> float:
-        """Fractions of a second, growing with the records that the private one still influences."""
+        """Fractions of a second, growing with the records that the private one still influences: many, where a chain forgets slowly."""
         several = min(len(problem.private), problem.period or len(problem.private))  # middle parts are alike
-        return several * (0.3 + 1e-3 * min(problem.length / len(problem.private), 2000))
+        share = problem.length / len(problem.private)
+        each = 3e-3 * min(share, walked(problem, FAINT))
+        return several * (0.12 + each) + 4e-7 * problem.length
 
     def refuse(self, problem: Redaction) -> str | None:
         """Refuse more than two states, or private records between which the stream cannot be cut."""
@@ -84,7 +95,7 @@ class Optimal(Solver[Redaction]):
         if np.count_nonzero(problem.chain.marginal(p)) < 2:
             return Proposal(problem.answer(np.zeros((problem.length, 2))), 1.0, {})
         left, right = sides(problem, p)
-        stop = budget.remaining / 2
+        stop = budget.remaining * (2 / 3 if walked(problem, FAINT) > LONG else 1 / 2)
         before, after, how = best_mechanism(
             left, right, problem.epsilon, lambda: max(0.0, budget.remaining - stop)
         )
@@ -132,22 +143,29 @@ def lower_cost(setting: Setting, target_gap: float, clock: Clock) -> tuple[float
     clock
         Seconds left; the next refinement is not started when it would not fit.
     """
-    rows = int(np.clip(clock() / 2 / SECONDS_A_ROW, 20, 2000))
     best, dual = 0.0, Dual(nodes=64, rows=1, share=target_gap / 4)
-    previous, size = -math.inf, 128
+    previous, size, rows = -math.inf, 128, int(np.clip(clock() / 2 / SECONDS_A_ROW, FEWEST, 2000))
     while True:
         before = clock()
         attempt = Dual(nodes=size, rows=rows, share=target_gap / 4)
         try:
-            bound = setting.bound(attempt, clock)
+            bound = setting.bound(attempt, _until(clock, (1 - CHECKABLE) * before))
         except TimeoutError:
-            return best, dual
+            if dual["rows"] > 1 or rows <= FEWEST:
+                return best, dual
+            rows = FEWEST
+            continue
         if bound > best:
             best, dual = bound, attempt
         # Errors fall with the square of the size, so the last change shows what is left.
         if (bound - previous) / 15 < target_gap / 2 or size >= FINEST or clock() < 3 * (before - clock()):
             return best, dual
         previous, size = bound, 4 * size
+
+
+def _until(clock: Clock, rest: float) -> Clock:
+    """A clock that stops so many seconds earlier."""
+    return lambda: clock() - rest
 
 
 @dataclass(frozen=True)
