@@ -223,9 +223,17 @@ class Search(Generic[M]):
         return min(FEASIBLE_SHARE * self.call.time_limit, max(QUICK, before))
 
     def _first_answer(self, c: Candidate, soonest: float) -> float:
-        """Seconds in which the first answer is expected from a solver that may fit in what is left, where no proof does."""
+        """Seconds in which the first answer is expected from a solver that may fit in what is left, where no proof does.
+
+        Or where only bounds do that are expected later than it: they may come without an answer.
+        """
         left = self.call.left
-        if self._answered or soonest <= left or predicted(c) > NEARLY * left:
+        sure = any(ends_surely(o, left) for o in self.takers if self._unfinished(o))
+        if (
+            self._answered
+            or predicted(c) > NEARLY * left
+            or (soonest <= left and (sure or predicted(c) > soonest))
+        ):
             return 0.0
         others = [o for o in self.takers if o is not c and self._unfinished(o)]
         if all(predicted(o) > HOPE * left for o in others):
@@ -256,7 +264,7 @@ class Search(Generic[M]):
                 if self._longer(c, part):
                     self._try(c, min(SLICE * self._expected(c), part))
             elif (
-                soonest > FITTING * left
+                soonest > NEARLY * left
                 and c.polls
                 and not again
                 and predicted(c) <= HOPE * self.call.time_limit

@@ -43,6 +43,8 @@ FOLLOWED = 400
 """Releases that are followed one by one at most."""
 SETTLED = 1e-6
 """How far the cost of one more release, at the belief where it is least, may be from that elsewhere, relatively."""
+LEAST = 0.3
+"""Share of the predicted seconds of a plan in which it may still be made."""
 PREPARED = 10
 """Releases up to which every kernel is the best for the releases that are left."""
 
@@ -87,7 +89,7 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the policy, for two letters with a grid of posteriors as proof."""
         if problem.chain.k > 2:
-            if budget.remaining < self.cost(problem):
+            if budget.remaining < LEAST * self.cost(problem):
                 return Proposal(problem.anchor(), stats={"stop": OUT_OF_TIME})
             planned(problem.setting(1))
             return Proposal(problem.answer(self.name))

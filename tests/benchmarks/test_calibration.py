@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import privopt as po
 from privopt.benchmarks.timings import calibrate
 from privopt.benchmarks.timings.calibrate import Reading, readings, table_of
 from privopt.benchmarks.timings.measurements import predictions
@@ -60,6 +61,20 @@ def test_the_table_keeps_that_a_stopped_run_took_at_least_so_long() -> None:
     assert reading(0.1, 2.0, stopped=True).entry.seconds == 2.0
     assert reading(30.0, 2.0).entry.seconds == 2.0
     assert table_of([reading(float("inf"), 1.0)], 1.0).entries == {}
+
+
+def test_a_run_that_ends_early_for_want_of_time_counts_as_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    family = next(f for f in FAMILIES if f.name == "ldp of the secret itself")
+    monkeypatch.setattr(
+        calibrate, "instances", lambda *, recorded, few=False: [(family.name, lambda: family.make(10))]
+    )
+    solvers = {"vertices-systems": calibrate.solvers_of(po.LocalInformationPrivacy)["vertices-systems"]}
+    monkeypatch.setattr(calibrate, "solvers_of", lambda kind: solvers)
+    (read,) = readings(recorded=True, limit=0.5, told=lambda name, seconds: None)
+    assert read.stopped  # it keeps two fifths of its time for the program over the vertices
+    assert read.seconds < 0.5
+    assert read.entry.seconds == read.formula
+    assert read.error(read.formula) == 1.0
 
 
 @pytest.mark.long

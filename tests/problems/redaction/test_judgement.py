@@ -37,6 +37,43 @@ def instance(seed: int) -> tuple[po.Redaction, po.RedactionMechanism]:
     return problem, po.RedactionMechanism(table).quantised()
 
 
+def hidden(mechanism: po.RedactionMechanism) -> np.ndarray:
+    """Positions of records that are never released."""
+    return np.flatnonzero((mechanism.probabilities == 1).all(axis=1))
+
+
+def test_repair_of_many_records_reads_the_leakage_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    from privopt.problems.redaction import repair as module
+
+    read = 0
+    plain = module._worst
+
+    def counted(*args: object) -> object:
+        nonlocal read
+        read += 1
+        return plain(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "_worst", counted)
+    slow = po.MarkovChain([[0.999, 0.001], [0.003, 0.997]])
+    problem = po.Redaction(slow, 3001, 1500, 1.0)
+    repaired = problem.repair(problem.answer(np.zeros((3001, 2))), 0.0)
+    assert problem.evaluate(repaired).leakage <= 1.0
+    near = hidden(repaired)
+    assert 100 < len(near) < 3001
+    assert read < len(near) / 2
+    assert near.tolist() == list(range(near[0], near[-1] + 1))  # a window around the private record
+    windows = po.solve(problem, "windows")
+    assert windows.objective is not None
+    assert problem.evaluate(repaired).utility > 0.8 * windows.objective
+    for end in (near[0], near[-1]):  # the last side that was hidden could not be shown again
+        table = repaired.probabilities.copy()
+        table[end] = 0.0
+        if problem.evaluate(problem.answer(table)).leakage > 1.0:
+            break
+    else:
+        pytest.fail("more is hidden than has to be")
+
+
 @pytest.mark.parametrize("seed", few(range(120), 15))
 def test_evaluation_and_certificate_equal_enumeration(seed: int) -> None:
     problem, mechanism = instance(seed)

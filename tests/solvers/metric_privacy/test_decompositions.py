@@ -78,6 +78,16 @@ def test_one_subset_is_the_program_itself() -> None:
     assert utility(problem, proposal) == pytest.approx(po.solve(problem, "direct-lp").objective, rel=1e-7)
 
 
+def test_where_all_points_are_at_borders_the_master_program_is_all_of_it() -> None:
+    problem = lattice(4, 1.0)  # every pair is promised something
+    proposal = Benders(size=8).run(problem, Budget())
+    assert proposal.stats["stop"] != "no cut"
+    assert utility(problem, proposal) == pytest.approx(po.solve(problem, "direct-lp").objective, rel=1e-6)
+    gap = proposal.stats["gap"]
+    assert isinstance(gap, float)
+    assert gap <= 1e-6
+
+
 def test_benders_out_of_time_proposes_its_best_so_far() -> None:
     problem = po.MetricPrivacy(po.Metric.grid(5, 5, distance="manhattan"), [1 / 25] * 25, "distance", 1.0)
     none = Benders(size=8).run(problem, Budget(time.monotonic() - 1.0))
