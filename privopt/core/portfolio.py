@@ -465,7 +465,7 @@ class Search(Generic[M]):
     def _begin_beside(self, improvers: Sequence[Candidate], provers: Sequence[Candidate]) -> None:
         """Start the second lane with the improvers that are left, where there is a prover for this one.
 
-        Where a proof is expected sooner than a process would be ready, not before that.
+        Where a proof is expected soon, not before that: two processes may share what makes a core fast.
         """
         beside = [c for c in improvers if may_run_beside(c)]
         busy = any(self._unfinished(c) for c in provers) or len(beside) > 1
@@ -476,7 +476,7 @@ class Search(Generic[M]):
         best = self._best
         self.lane = Lane(self.call.problem, None if best is None else best.answer, self.call.seed)
         soonest = min((predicted(c) for c in provers if self._unfinished(c)), default=0.0)
-        delay = FITTING * soonest if soonest < STARTING else 0.0
+        delay = FITTING * soonest if soonest < max(STARTING, self.call.left / SLICE) else 0.0
         self.lane.add(beside, time.monotonic() + self.call.left - GRACE, delay)
 
     def _collect(self) -> None:

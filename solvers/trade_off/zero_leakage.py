@@ -69,7 +69,7 @@ class ZeroLeakage(Solver[PrivacyFunnel]):
         strict = independence(problem)
         if strict is not None:
             return 0.01 + _search(strict).cost(strict)
-        return 0.02 + 5e-4 * min(n, LARGEST) ** 2 + 2e-7 * n * len(problem.observation.p_s)
+        return 0.01 + 1e-4 * min(n, LARGEST) ** 2 + 2e-7 * n * len(problem.observation.p_s)
 
     def refuse(self, problem: PrivacyFunnel) -> str | None:
         """Refuse what has no bound to keep, and mergings."""
