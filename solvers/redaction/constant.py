@@ -31,6 +31,9 @@ _CACHED = 1 << 16
 """Ratios that are compared at a time: they stay near the processor."""
 _REFINED, _SECTIONS = 6, np.linspace(0.0, 1.0, 33)
 
+ROOM = 2.0**-40
+"""Part of epsilon that is left to rounding."""
+
 Choice: TypeAlias = tuple[float, float]
 """Threshold and constant of one side."""
 
@@ -218,6 +221,11 @@ class PairSearch:
     all_regions: bool
     pairs: int = 0
 
+    @property
+    def limit(self) -> float:
+        """What may leak: a little less than epsilon, for a repair of rounding reads the leakage many times."""
+        return self.epsilon * (1 - ROOM)
+
     def best(self) -> list[Choice]:
         """The cheapest choice of each side."""
         if not self.arms:
@@ -292,7 +300,7 @@ class PairSearch:
         while (open_ := low < high).any():
             middle = (low + high) // 2
             tried = leaks[regions[open_], middle[open_]]
-            fits = (tried + spent <= self.epsilon).all(axis=(1, 2))
+            fits = (tried + spent <= self.limit).all(axis=(1, 2))
             high[open_] = np.where(fits, middle[open_], high[open_])
             low[open_] = np.where(fits, low[open_], middle[open_] + 1)
         return np.asarray(np.append(costs, np.full((len(costs), 1), np.inf), axis=1)[regions, low])
@@ -332,7 +340,7 @@ class PairSearch:
         """The smallest constant that leaks what is left, inf if none: leakage falls as it rises."""
 
         def fits(constants: Floats) -> NDArray[np.bool_]:
-            return np.asarray((arm.leaks(threshold, constants) + spent <= self.epsilon).all(axis=(1, 2)))
+            return np.asarray((arm.leaks(threshold, constants) + spent <= self.limit).all(axis=(1, 2)))
 
         low, high = 0.0, 1.0 - 1e-12
         ends = fits(np.array([low, high, 1.0]))
