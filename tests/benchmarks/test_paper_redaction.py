@@ -76,6 +76,7 @@ def test_example_one(report: PaperReport) -> None:
     assert frame.loc[frames.WINDOW, "utility"] == 0
 
 
+@pytest.mark.long
 def test_theorem_2_has_two_counter_examples(report: PaperReport) -> None:
     off = [c for c in report.claims if c.where == "Theorem 2"]
     assert [(c.printed, c.finding) for c in off] == [
@@ -86,6 +87,7 @@ def test_theorem_2_has_two_counter_examples(report: PaperReport) -> None:
     assert claim(report, "Equation (10)").finding is Finding.OFF
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("where", "what", "finding"),
     [
@@ -102,6 +104,7 @@ def test_statements(report: PaperReport, where: str, what: str, finding: Finding
     assert claim(report, where, what).finding is finding
 
 
+@pytest.mark.long
 def test_verdicts_are_counted(report: PaperReport) -> None:
     assert report.counts == {"matches": 14, "rounding": 1, "paper is off": 5}
     assert sentences(report)[0].startswith("20 statements")
@@ -116,6 +119,7 @@ def test_comparing_knows_three_verdicts() -> None:
 # the figures
 
 
+@pytest.mark.long
 def test_figure_3_has_the_known_values(report: PaperReport) -> None:
     frame = report["Figure 3"].frame.set_index("ε")
     columns = [frames.WINDOW, frames.CLOSED, frames.CONSTANT, frames.OPTIMUM]
@@ -124,6 +128,7 @@ def test_figure_3_has_the_known_values(report: PaperReport) -> None:
         assert values == pytest.approx(known, abs=1e-6)
 
 
+@pytest.mark.long
 def test_figure_3_is_ordered(report: PaperReport) -> None:
     frame = report["Figure 3"].frame
     order = (frames.QUILT, frames.WINDOW, frames.CLOSED, frames.CONSTANT, frames.OPTIMUM, frames.SEQUENTIAL)
@@ -134,6 +139,7 @@ def test_figure_3_is_ordered(report: PaperReport) -> None:
     assert (np.diff(frame[frames.OPTIMUM]) >= -1e-9).all()
 
 
+@pytest.mark.long
 def test_figure_4_has_the_known_values(report: PaperReport) -> None:
     frame = report["Figure 4"].frame.set_index("record")
     assert frame[frames.QUILT].tolist() == [1.0] * 4 + [0.0] * 6
@@ -150,6 +156,7 @@ def test_ones_are_hidden_wherever_zeros_may_be() -> None:
         assert (table[table[:, 0] > 0, 1] == 1).all()
 
 
+@pytest.mark.long
 def test_figure_2_shows_three_regions(report: PaperReport) -> None:
     frame = report["Figure 2"].frame
     assert frame["value 0"].tolist()[:3] == pytest.approx([0.405465, 0.095310, 0.023530], abs=1e-6)
@@ -165,6 +172,7 @@ def test_a_mechanism_that_is_not_proved_is_not_drawn() -> None:
 # the page
 
 
+@pytest.mark.long
 def test_the_page_needs_nothing_but_itself(report: PaperReport) -> None:
     pytest.importorskip("matplotlib")
     text = paper_page(report, "now", "privopt bench paper redaction", {"Python": "3"})
