@@ -555,6 +555,63 @@ def test_a_solver_whose_end_is_far_away_has_a_part_before_a_long_proof(
     assert any("by merging" in line for line in tried)
 
 
+def _order(
+    monkeypatch: pytest.MonkeyPatch,
+    quick: float,
+    guarantee: po.Guarantee,
+    long: float,
+    more: tuple[type[Planted], ...] = (),
+) -> list[tuple[str, float]]:
+    """Who runs at a limit of a second, a feasible solver or one that proves, with the time that it gets."""
+    order: list[tuple[str, float]] = []
+
+    @dataclass(frozen=True)
+    class Answering(Noting):
+        name: ClassVar[str] = "answering"
+        guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
+        seconds: ClassVar[float] = quick
+
+        def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+            order.append((self.name, budget.remaining))
+            return po.Proposal(problem.safe())
+
+    @dataclass(frozen=True)
+    class Bounding(Answering):
+        name: ClassVar[str] = "bounding"
+        guaranteed: ClassVar[po.Guarantee | None] = guarantee
+        seconds: ClassVar[float] = long
+
+    kinds: tuple[type[Planted], ...] = (Answering, Bounding, *more)
+    only = {(po.LocalInformationPrivacy, cls.name): cls for cls in kinds}
+    monkeypatch.setattr(_registry, "_solvers", only)
+    monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
+    monkeypatch.setattr(predictions, "work_here", lambda: predictions.timings().work)
+    monkeypatch.setattr("privopt.core.portfolio.STARTING", 1e3)  # nothing runs beside
+    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver, problem: solver.polls(problem))
+    po.solve(WIDE, time_limit=1.0)
+    return order
+
+
+def test_a_first_answer_has_its_time_before_a_bound_but_not_before_a_sure_proof(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (_, before_bound), *_ = _order(monkeypatch, 0.4, po.Guarantee.BOUNDED, 0.5)
+    (_, before_proof), *_ = _order(monkeypatch, 0.4, po.Guarantee.OPTIMAL, 0.5)
+    assert before_bound > 0.4
+    assert before_proof <= 0.15
+
+
+@pytest.mark.parametrize(("seconds", "first"), [(1.4, "bounding"), (2.6, "answering")])
+def test_a_sure_proof_that_may_nearly_fit_goes_before_improvers(
+    seconds: float, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @dataclass(frozen=True)
+    class Quick(Merging):
+        seconds: ClassVar[float] = 0.01
+
+    assert _order(monkeypatch, 5.0, po.Guarantee.OPTIMAL, seconds, (Quick,))[0][0] == first
+
+
 def test_who_was_stopped_runs_again_only_for_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_registry, "_solvers", {(po.LocalInformationPrivacy, "planted"): Using})
     monkeypatch.setattr(_registry, "_scan_for", lambda kinds: None)
