@@ -37,7 +37,7 @@ def repair(data: RedactionData, mechanism: RedactionMechanism, margin: float) ->
     if limit == 0:
         return data.safe()  # only exact independence is allowed, and a float reading cannot tell it
     hidden, slowly = 0, ONE_BY_ONE if data.length <= LONG else ONE_BY_ONE // 4
-    last: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+    before, last = table, np.zeros(0, dtype=np.intp)
     worst, allowed = _allowed(data, table, limit, margin)
     while allowed is None:
         last = _nearest(table, *worst, 1 + int(GROWTH * max(0, hidden - slowly)))
