@@ -62,8 +62,7 @@ def walked(problem: Redaction, level: float) -> float:
     chain, longest = problem.chain, float(problem.length)
     if not chain.homogeneous:
         return min(longest, FORGOTTEN)
-    sizes = np.sort(np.abs(np.linalg.eigvals(chain.transition)))[::-1]
-    second = float(sizes[1]) if len(sizes) > 1 else 0.0
+    second = chain.second_eigenvalue
     if second >= 1 - 1e-12:
         return longest
     least = max(float(chain.initial[chain.initial > 0].min()), 1e-9) * max(level, 1e-300)

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
-
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.errors import InvalidModel
@@ -184,14 +182,8 @@ def slowest(problem: Redaction, ambiguity: ChainAmbiguity) -> Iterator[MarkovCha
             continue
         if is_member(problem, ambiguity, chain):
             corners.append(chain)
-    yield from sorted(corners, key=_memory, reverse=True)
+    yield from sorted(corners, key=lambda chain: chain.second_eigenvalue, reverse=True)
     yield ambiguity.nominal
-
-
-def _memory(chain: MarkovChain) -> float:
-    """The second largest size of an eigenvalue."""
-    sizes = np.sort(np.abs(np.linalg.eigvals(chain.transition)))
-    return float(sizes[-2]) if len(sizes) > 1 else 0.0
 
 
 def _solvers(posed: Redaction) -> Iterator[Solver[Any]]:

@@ -209,5 +209,5 @@ def _differing(problem: SequenceInformationPrivacy) -> float:
     most = float(min(problem.span, 200))
     if not problem.chain.homogeneous or problem.chain.k > SPECTRUM:
         return most
-    second = float(np.sort(np.abs(np.linalg.eigvals(problem.chain.transition)))[:-1].max(initial=0.0))
+    second = problem.chain.second_eigenvalue
     return most if second >= 1.0 else min(most, 2.0 + FORGOTTEN / -math.log(max(second, 1e-300)))

@@ -114,7 +114,7 @@ def priced_policy(
     ``one`` is about how many seconds the rule takes at one belief.
     """
     stats: dict[str, float | int | str] = {}
-    policy: Mechanism | None = _in_time(problem, rule, budget, _measured(problem, rule, one))
+    policy: Mechanism | None = _in_time(problem, rule, budget, one)
     if policy is None:  # what is known already is handed back with the bound
         policy = problem.anchor() if budget.incumbent is None else budget.incumbent
         stats["stop"] = f"{OUT_OF_TIME}: asking {rule} at the beliefs within reach takes longer than there is"
@@ -126,17 +126,15 @@ def priced_policy(
     return Proposal(policy, bound, dual, stats=stats)
 
 
-def _measured(problem: SequenceInformationPrivacy, rule: str, one: float) -> float:
-    """Seconds of the program of one release, as predicted or as one takes here: the first one waits for imports."""
-    if not one or len(problem.setting(min(problem.batch, problem.span)).inputs) > MAX_WORDS:
-        return one
+def _measured(problem: SequenceInformationPrivacy, rule: str, budget: Budget) -> float:
+    """Seconds of the program of one release here: the less of two, as the first one waits for imports."""
     took = []
     for step in itertools.islice(steps(problem), 2):
         begun = time.monotonic()
         release = belief_release(step.release.setting, step.distribution, step.level)
-        find_solver(release, rule).run(release, Budget())
+        find_solver(release, rule).run(release, Budget(budget.deadline, budget.seed))
         took.append(time.monotonic() - begun)
-    return max(one, min(took))
+    return min(took)
 
 
 def _in_time(
@@ -146,6 +144,13 @@ def _in_time(
     plain = SequencePolicy(problem.chain, problem.epsilon, problem.batch, problem.distortion, rule)
     first, later = asked(problem, plain)
     if one * (first + later) > budget.remaining + LATE:
+        return None
+    words = len(problem.setting(min(problem.batch, problem.span)).inputs)
+    if (
+        one
+        and words <= MAX_WORDS
+        and _measured(problem, rule, budget) * (first + later) > budget.remaining + LATE
+    ):
         return None
     begun = time.monotonic()
     policy = problem.answer(rule)

@@ -158,8 +158,7 @@ def walking_seconds(chain: MarkovChain, length: int | None = None) -> float:
     k = chain.k
     records = MOST_STEPS if length is None else min(length, MOST_STEPS)
     if chain.homogeneous:
-        sizes = np.sort(np.abs(np.linalg.eigvals(chain.transition)))
-        second = float(sizes[-2]) if k > 1 else 0.0
+        second = chain.second_eigenvalue
         forgotten = MOST_STEPS if second >= 1 else 4 + DIGITS / max(-math.log(max(second, 1e-300)), 1e-9)
         records = min(records, int(forgotten))
     each = STEP_SECONDS[k] if k < len(STEP_SECONDS) else 1e-4 + 4e-8 * k**4

@@ -313,6 +313,20 @@ class MarkovChain:
             return True
         return all(derived.is_invariant(self.exact_initial, rows) for rows in self._rows)
 
+    @cached_property
+    def second_eigenvalue(self) -> float:
+        """The second largest size of an eigenvalue of the first step, in [0, 1]: where steps are equal, how slowly the chain forgets.
+
+        0 for a single state; 1 where it never forgets. In floats, without a bound on rounding.
+
+        Examples
+        --------
+        >>> round(MarkovChain([[0.8, 0.2], [0.3, 0.7]]).second_eigenvalue, 12)
+        0.5
+        """
+        sizes = np.sort(np.abs(np.linalg.eigvals(self.step(0)))) if self.k > 1 else np.zeros(2)
+        return min(1.0, float(sizes[-2]))
+
     def index(self, label: Label) -> int:
         """Position of a state.
 
