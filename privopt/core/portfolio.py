@@ -400,8 +400,11 @@ class Search(Generic[M]):
         return c.polls or predicted(c) <= (SLICE if self._answered else HOPE) * self.call.left
 
     def _affords(self, c: Candidate, seconds: float) -> bool:
-        """Whether a solver is worth starting: it fits, or can be stopped, or nothing else has an answer yet."""
-        return seconds > 0 and (predicted(c) <= seconds or (c.polls and not self._answered))
+        """Whether a solver is worth starting: it fits, or it can be stopped and there is no answer yet, nor one expected soon with its proof."""
+        if seconds <= 0 or predicted(c) <= seconds:
+            return seconds > 0
+        soon = any(ends_surely(o, self.call.left / SLICE) for o in self.takers if self._unfinished(o))
+        return c.polls and not self._answered and not soon
 
     @property
     def settled(self) -> bool:

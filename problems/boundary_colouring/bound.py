@@ -25,6 +25,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.arrays import Floats, Ints
 from privopt.core.balls import Balls, U
@@ -47,6 +48,8 @@ DIGITS = 3
 """Leading parts of multipliers that are summed exactly, 30 bits each or more; the rest is dropped."""
 CELLS = 1 << 22
 """Vertices times colours that are summed together."""
+FEW = 8
+"""One multiplier in so many vertices, or less: then those that none concerns are bounded together."""
 
 
 def prove(data: ColouringData, dual: object) -> Enclosure | None:
@@ -95,6 +98,9 @@ def _sum(terms: Balls) -> Balls:
 
 
 def _total(values: Floats) -> Balls:
+    """The sum of floats; of equal ones a product."""
+    if values.size and (values == values[0]).all():
+        return Balls.exact(values[0]) * values.size
     total = math.fsum(values.tolist())
     return Balls.between(math.nextafter(total, -math.inf), math.nextafter(total, math.inf))
 
@@ -159,15 +165,17 @@ def _outwards(low: Floats, high: Floats) -> Balls:
 
 
 def _by_distance(data: ColouringData) -> tuple[Balls, Ints]:
-    """The accuracies next to capped boundary values at distances 0, 1, ..., after that of vertices that reach none."""
-    far = data.far
-    size, budget = int(far.max(initial=-1)) + 2, Budget.of(data.epsilon, data.delta)
-    high, low = np.ones(size), np.ones(size)
-    for best, one in ((high, budget.high), (low, budget.low)):
-        for _, _, (p, r) in _regions(data):
-            table = one.orbit(float(p[0]), float(r[0]), size - 2)[0]
-            best[1:] = table[np.minimum(np.arange(size - 1), len(table) - 1)]
-    return _outwards(low, high), np.asarray(far + 1)
+    """The accuracies next to capped boundary values at distances 0, 1, ..., after that of vertices that reach none; the last one holds beyond."""
+    most, budget = int(data.far.max(initial=-1)), Budget.of(data.epsilon, data.delta)
+    tables = [
+        one.orbit(float(p[0]), float(r[0]), most)[0]
+        for one in (budget.low, budget.high)
+        for _, _, (p, r) in _regions(data)
+    ]
+    size = max((len(table) for table in tables), default=0)
+    ends = [np.append(1.0, table[np.minimum(np.arange(size), len(table) - 1)]) for table in tables]
+    low, high = ends if ends else (np.ones(1), np.ones(1))
+    return _outwards(low, high), np.asarray(np.minimum(data.far + 1, size))
 
 
 def _regions(data: ColouringData) -> Iterator[tuple[Ints, Ints, Pair]]:
@@ -284,26 +292,32 @@ def _linear(data: ColouringData, dual: dict[str, object], nothing: bool = False)
     good = at.ndim == 1 and at.shape == values.shape and bool(((values >= 0) & (values < math.inf)).all())
     if not good or (at.size and not 0 <= at.min() <= at.max() < arcs * k) or data.epsilon > LARGEST:
         return None
-    weights = Balls.exact(np.zeros(data.graph.size)) if nothing else _normalised(data, dual.get("weights"))
+    weights = np.zeros(data.graph.size) if nothing else _gained(data, dual.get("weights"))
     if weights is None:
         return None
+    whole = Balls.exact(1.0) if nothing else _total(weights)
     cells, place = np.unique(at, return_inverse=True)
     if len(cells) < len(at):
         values, at = np.asarray(np.bincount(place, weights=values), dtype=np.float64), cells
     parts, dropped = _digits(values, int(np.diff(data.graph.indptr).max(initial=0)))
-    best = _reach(data, weights, at, parts)
+    apart, near = _touched(data, at)
+    best = _reach(near, Balls.exact(weights if apart is None else weights[~apart]) / whole, parts)
     if best is None:
         return None
     total = _sum(best)
+    if apart is not None:
+        # Where no multiplier is, nothing bounds a vertex but 1.
+        total = total + _total(weights[apart]) / whole
     if data.delta > 0 and at.size:
-        most = np.zeros(arcs)
-        np.maximum.at(most, at // k, values)
+        concerned, place = np.unique(at // k, return_inverse=True)
+        most = np.zeros(len(concerned))
+        np.maximum.at(most, place, values)
         total = total + (_sum(Balls.exact(most)) + Balls.between(0.0, dropped) * len(at)) * data.delta
     return total.ends
 
 
-def _normalised(data: ColouringData, weights: object) -> Balls | None:
-    """Weights of the accuracies that add to 1: those of the problem, or for a minimum those of the dual."""
+def _gained(data: ColouringData, weights: object) -> Floats | None:
+    """Weights of the accuracies, not all 0: those of the problem, or for a minimum those of the dual."""
     n = data.graph.size
     if data.objective == "accuracy":
         table = np.ones(n) if data.weights is None else data.weights
@@ -311,9 +325,7 @@ def _normalised(data: ColouringData, weights: object) -> Balls | None:
         table = np.array(weights, dtype=np.float64)
         if table.shape != (n,) or not ((table >= 0) & (table < math.inf)).all():
             return None
-    if not 0 < float(table.max(initial=0.0)) <= 1e300:
-        return None
-    return Balls.exact(table) / _total(table)
+    return table if 0 < float(table.max(initial=0.0)) <= 1e300 else None
 
 
 def _digits(values: Floats, degree: int) -> tuple[list[Floats], float]:
@@ -335,26 +347,52 @@ def _digits(values: Floats, degree: int) -> tuple[list[Floats], float]:
     return parts, float(np.abs(rest).max(initial=0.0))
 
 
-def _reach(data: ColouringData, weights: Balls, at: Ints, parts: list[Floats]) -> Balls | None:
-    """The most that each vertex can make of its gains: its best colour, or what is prescribed."""
+@dataclass(frozen=True, eq=False)
+class _Near:
+    """Some vertices, and the cells, vertex by colour, out of which and into which multipliers of their arcs go."""
+
+    data: ColouringData
+    codes: Ints
+    sites: Ints
+    """Where the prescribed vertices are among them, in their order."""
+    out: Ints
+    into: Ints
+
+
+def _touched(data: ColouringData, at: Ints) -> tuple[NDArray[np.bool_] | None, _Near]:
+    """Which vertices no multiplier and no prescribed value concerns, where these are most, and the others."""
     graph, k, n = data.graph, data.k, data.graph.size
     arc, colour = at // k, at % k
     start = np.searchsorted(graph.indptr, arc, side="right") - 1
-    out, into = start * k + colour, graph.indices[arc].astype(np.int64) * k + colour
+    end, codes = graph.indices[arc].astype(np.int64), np.asarray(graph.codes, dtype=np.int64)
+    sites = np.zeros(0, dtype=np.int64) if data.prescribed is None else data.prescribed.sites
+    if (len(at) + len(sites)) * FEW > n:
+        return None, _Near(data, codes, sites, start * k + colour, end * k + colour)
+    apart = np.ones(n, dtype=bool)
+    for concerned in (start, end, sites):
+        apart[concerned] = False
+    kept = np.flatnonzero(~apart)
+    start, end, sites = (np.searchsorted(kept, x) for x in (start, end, sites))
+    return apart, _Near(data, codes[kept], sites, start * k + colour, end * k + colour)
+
+
+def _reach(near: _Near, weights: Balls, parts: list[Floats]) -> Balls | None:
+    """The most that each vertex can make of its gains: its best colour, or what is prescribed."""
+    data, k, n = near.data, near.data.k, len(near.codes)
     growth, block = _growth(data.epsilon), max(1, CELLS // k)
     lows, highs = np.zeros(n), np.zeros(n)
     for begin in range(0, n, block):
         end = min(n, begin + block)
-        own = np.arange(end - begin) * k + graph.codes[begin:end]
+        own = np.arange(end - begin) * k + near.codes[begin:end]
         mid, rad = np.zeros((end - begin) * k), np.zeros((end - begin) * k)
         mid[own], rad[own] = weights.mid[begin:end], weights.rad[begin:end]
-        gain = Balls(mid, rad) - _added(out, parts, begin * k, end * k)
-        gain = (gain + growth * _added(into, parts, begin * k, end * k)).reshape(end - begin, k)
+        gain = Balls(mid, rad) - _added(near.out, parts, begin * k, end * k)
+        gain = (gain + growth * _added(near.into, parts, begin * k, end * k)).reshape(end - begin, k)
         if not np.isfinite(gain.rad).all():
             return None
         best = gain.max(axis=1)
         if data.prescribed is not None:
-            best = _prescribed(data, gain, best, begin)
+            best = _prescribed(near, gain, best, begin)
         lows[begin:end], highs[begin:end] = best.lower, best.upper
     return Balls.between(lows, highs)
 
@@ -370,18 +408,19 @@ def _added(places: Ints, parts: list[Floats], begin: int, end: int) -> Balls:
     return total
 
 
-def _prescribed(data: ColouringData, gain: Balls, best: Balls, begin: int) -> Balls:
+def _prescribed(near: _Near, gain: Balls, best: Balls, begin: int) -> Balls:
     """The same, where a site can have no more than its values, and what counts as meeting them."""
+    data = near.data
     if data.prescribed is None:
         return best
     values, k = data.prescribed, data.k
-    inside = np.flatnonzero((values.sites >= begin) & (values.sites < begin + best.mid.size))
-    here = values.sites[inside] - begin
+    inside = np.flatnonzero((near.sites >= begin) & (near.sites < begin + best.mid.size))
+    here = near.sites[inside] - begin
     rows = values.rows[inside]
     room = values.room(data.step)[inside] * (1 + GUARD) + 8 * k * (k + 1) * U * rows
-    near = ((gain[here] * rows).sum(axis=1) + (abs(gain[here]) * room).sum(axis=1)).minimum(best[here])
+    most = ((gain[here] * rows).sum(axis=1) + (abs(gain[here]) * room).sum(axis=1)).minimum(best[here])
     mid, rad = best.mid.copy(), best.rad.copy()
-    mid[here], rad[here] = near.mid, near.rad
+    mid[here], rad[here] = most.mid, most.rad
     return Balls(mid, rad)
 
 

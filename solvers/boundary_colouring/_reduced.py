@@ -108,9 +108,12 @@ def signed(codes: Any, weights: Floats) -> Floats:
 
 def arc_positions(graph: DatasetGraph, start: Ints, end: Ints) -> Ints:
     """Places in ``graph.indices`` of arcs that are there."""
-    n = max(graph.size, 1)
-    keys = np.repeat(np.arange(graph.size), np.diff(graph.indptr)) * n + graph.indices
-    return np.asarray(np.searchsorted(keys, start * n + end))
+    n, rows = max(graph.size, 1), np.unique(start)
+    first, degrees = graph.indptr[rows], np.diff(graph.indptr)[rows]
+    skipped = first - np.concatenate([[0], np.cumsum(degrees)[:-1]])
+    arcs = np.arange(int(degrees.sum())) + np.repeat(skipped, degrees)
+    keys = np.repeat(rows, degrees) * n + graph.indices[arcs]
+    return np.asarray(arcs[np.searchsorted(keys, start * n + end)])
 
 
 def edge_table(graph: DatasetGraph, edges: Ints, multipliers: Floats) -> Floats:

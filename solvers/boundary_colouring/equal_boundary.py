@@ -5,6 +5,7 @@ They are the optimum of a line with one two-coloured edge, which :class:`Shift` 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,7 +19,7 @@ from privopt.measures.colouring.steps import LARGEST, Pair, Step
 from privopt.mechanisms import Colouring
 from privopt.models import DatasetGraph
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
-from privopt.solvers.boundary_colouring._levels import level_count, levels
+from privopt.solvers.boundary_colouring._levels import LOST, level_count, levels
 from privopt.solvers.boundary_colouring._reduced import (
     Reduced,
     edge_table,
@@ -31,6 +32,9 @@ from privopt.solvers.boundary_colouring._reduced import (
 )
 from privopt.solvers.boundary_colouring.closed_forms import by_distance
 from privopt.solvers.boundary_colouring.forest import proposal, refuse_forest
+
+NOTHING = 45.0
+"""Nats by which a part of a sum is smaller than what is not seen in its digits."""
 
 TRIED = 200
 """Levels that are tried at once where delta > 0; the accuracy is concave in the boundary value."""
@@ -53,13 +57,13 @@ class Profile:
     second: Floats
 
 
-def profile(graph: DatasetGraph, weights: Floats) -> Profile:
+def profile(problem: BoundaryColouring) -> Profile:
     """Distances, and the weights added up by colour and distance."""
-    far = hops(graph.indptr, graph.indices, np.flatnonzero(graph.boundary()))
+    far, weights, codes = problem.far, normalised_weights(problem), problem.graph.codes
     size = int(far.max(initial=0)) + 1
     tallies: list[Floats] = []
     for c in (0, 1):
-        kept = (far >= 0) & (graph.codes == c)
+        kept = (far >= 0) & (codes == c)
         tallies.append(np.bincount(far[kept], weights=weights[kept], minlength=size).astype(np.float64))
     return Profile(far, *tallies)
 
@@ -86,20 +90,26 @@ def best_boundary(tally: Profile, one: Step) -> tuple[float, float]:
 
 def _rise(tally: Profile, epsilon: float, s: int) -> float:
     """A number with the sign of the error at shift s + 1 minus that at s."""
-    far = np.arange(len(tally.first))
-    return _log_sum(tally.second, epsilon * np.abs(s - 1 - far)) - _log_sum(
-        tally.first, epsilon * np.abs(s + far)
-    )
+    return _log_sum(tally.second, epsilon, s - 1) - _log_sum(tally.first, epsilon, -s)
 
 
-def _log_sum(weights: Floats, decay: Floats) -> float:
-    """The logarithm of sum_i weights_i e^-decay_i; a very small number where there is no weight."""
-    kept = weights > 0
-    if not kept.any():
-        return -1e300
-    terms = np.log(weights[kept]) - decay[kept]
-    top = float(terms.max())
-    return top + float(np.log(np.exp(terms - top).sum()))
+def _log_sum(weights: Floats, epsilon: float, peak: int) -> float:
+    """The logarithm of sum_i weights_i e^(-epsilon |i - peak|), of the terms that count; a very small number where there is no weight."""
+    inside, reach = min(max(peak, 0), len(weights) - 1), 1 << 10
+    while True:
+        begin = max(0, inside - reach)
+        near = weights[begin : inside + reach]
+        kept = np.flatnonzero(near > 0)
+        whole = len(near) == len(weights)
+        if len(kept):
+            terms = np.log(near[kept]) - epsilon * np.abs(kept + (begin - inside))
+            top = float(terms.max())
+            # Weights add to 1: what is left out is at most the first factor beyond the reach.
+            if whole or top - NOTHING > -epsilon * reach:
+                return top + float(np.log(np.exp(terms - top).sum())) - epsilon * abs(peak - inside)
+        elif whole:
+            return -1e300
+        reach *= 8
 
 
 def _shifted(one: Step, s: int) -> tuple[float, float]:
@@ -156,7 +166,7 @@ def padded(side: Pair, last: int) -> Pair:
 
 def equal_boundary(problem: BoundaryColouring) -> tuple[Colouring, tuple[float, float]]:
     """The best mechanism with one value on each colour's boundary, and that value with its complement."""
-    tally = profile(problem.graph, normalised_weights(problem))
+    tally = profile(problem)
     value = best_boundary(tally, problem.guarded)
     last = len(tally.first) - 1
     first, second = (one_side(problem.guarded, value, own, last) for own in (0, 1))
@@ -215,8 +225,8 @@ class Shift(Solver[BoundaryColouring]):
         )
 
     def cost(self, problem: BoundaryColouring) -> float:
-        """A microsecond a vertex."""
-        return 0.02 + 1.5e-6 * problem.graph.size
+        """Some searches over the graph, and the levels of those that may err."""
+        return 0.02 + 1.5e-7 * problem.graph.size
 
     def refuse(self, problem: BoundaryColouring) -> str | None:
         """Refuse other problems, and other graphs than a line with one two-coloured edge."""
@@ -237,34 +247,49 @@ class Shift(Solver[BoundaryColouring]):
         """Propose the shifted answer with its multipliers."""
         line = reduced(problem)
         mechanism, value = equal_boundary(problem)
-        order = line_order(line.graph)
         stats = {"boundary_value": value[0], "vertices": line.graph.size}
         if problem.delta > 0 and refuse_forest(problem) is None:
             # Values reach 0 and 1, where a recursion no longer knows what is tight; the program on forests does.
             proved = proposal(problem, budget)
             return Proposal(mechanism, proved.bound, proved.dual, stats=stats)
-        chances = _on_line(problem, line, order, value)
-        own = line.graph.codes[order] == 0
-        reached = float((line.weights[order] * np.where(own, *chances)).sum())
+        order, chances = _on_line(problem, line, value)
         dual = linear_dual(lifted(line, problem.graph, _table(line, order, chances, problem.guarded)))
-        return Proposal(mechanism, reached, dual, stats=stats)
+        return Proposal(mechanism, problem.accuracy(mechanism), dual, stats=stats)
 
 
-def line_order(graph: DatasetGraph) -> Ints:
+def _line_order(graph: DatasetGraph) -> Ints:
     """The vertices of a line, from the end of the first colour to that of the second."""
     ends = np.flatnonzero(np.diff(graph.indptr) == 1)
     start = ends[[np.argmin(graph.codes[ends])]]
-    return np.asarray(np.argsort(hops(graph.indptr, graph.indices, start)))
+    order = np.empty(graph.size, dtype=np.int64)
+    order[hops(graph.indptr, graph.indices, start)] = np.arange(graph.size)
+    return order
 
 
-def _on_line(problem: BoundaryColouring, line: Reduced, order: Ints, value: tuple[float, float]) -> Pair:
-    """The shifted answer along the line."""
-    one, count = problem.guarded, int((line.graph.codes == 0).sum())
-    before = padded(one_side(one, value, 0, count - 1), count - 1)
-    rest = len(order) - count - 1
-    after = padded(one_side(one, value, 1, rest), rest)
+def _on_line(problem: BoundaryColouring, line: Reduced, value: tuple[float, float]) -> tuple[Ints, Pair]:
+    """The vertices of the line that may err, in order, and the shifted answer there.
+
+    Those beyond, at either end, are bounded by a certain answer, which exceeds theirs by less than a rounding.
+    """
+    order = _line_order(line.graph)
+    crossing = int((line.graph.codes == 0).sum())
+    before = _erring(problem.guarded, value, 0, crossing - 1)
+    after = _erring(problem.guarded, value, 1, len(order) - crossing - 1)
     chances = np.concatenate([before[0][::-1], after[1]])
-    return chances, np.concatenate([before[1][::-1], after[0]])
+    kept = order[crossing - len(before[0]) : crossing + len(after[0])]
+    return kept, (chances, np.concatenate([before[1][::-1], after[0]]))
+
+
+def _erring(one: Step, value: tuple[float, float], own: int, last: int) -> Pair:
+    """Accuracies and errors of a colour by distance up to the last one, or up to where they are lost in a rounding.
+
+    Without delta a colour that never errs is a constant answer, and weighs with all its vertices.
+    """
+    right, wrong = padded(one_side(one, value, own, last), last)
+    if one.delta == 0 and wrong[0] == 0:
+        return right, wrong
+    count = max(2, int(np.count_nonzero(wrong > math.exp(-LOST))) + 1)
+    return right[:count], wrong[:count]
 
 
 def _table(line: Reduced, order: Ints, values: Pair, one: Step) -> Floats:
@@ -274,7 +299,7 @@ def _table(line: Reduced, order: Ints, values: Pair, one: Step) -> Floats:
     vertex gains is passed on along its tight edge, discounted, so both are geometric sums.
     """
     p, r = values
-    gains = signed(line.graph.codes, line.weights)[order]
+    gains = signed(line.graph.codes[order], line.weights[order])
     free = (p > 0) & (r > 0) if one.delta > 0 else np.ones(len(p), dtype=bool)
     after = p[1:]
     left = _discounted(np.where(free, gains, 0.0), one.decay)[:-1]

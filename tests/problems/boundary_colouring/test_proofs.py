@@ -61,6 +61,28 @@ def test_linear_bounds_enclose_the_exact_lagrangian(seed: int) -> None:
     assert proved[1] - float(least) <= room
 
 
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("boundary", [None, (0.3, 0.4)])
+def test_vertices_without_multipliers_are_bounded_together_by_certain_answers(
+    seed: int, boundary: tuple[float, float] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when each vertex is bounded by itself, and as the Lagrangian in fractions says."""
+    rng = np.random.default_rng(seed)
+    weights = rng.random(80) if seed % 2 else None
+    problem = po.BoundaryColouring(
+        po.DatasetGraph.line(30, 50), 0.7, 0.01 * (seed % 3), boundary=boundary, weights=weights
+    )
+    at, values = rng.integers(0, 4 * 79, 5).tolist(), (0.02 * rng.random(5)).tolist()
+    together = prove(problem, {"kind": "linear", "at": at, "values": values})
+    monkeypatch.setattr("privopt.problems.boundary_colouring.bound.FEW", 10**6)
+    apart = prove(problem, {"kind": "linear", "at": at, "values": values})
+    assert together is not None
+    assert together == pytest.approx(apart, abs=1e-14)
+    if boundary is None:
+        exact = oracle.linear_bound(problem, at, values, oracle.growth(problem.epsilon, up=True))
+        assert min(1.0, float(exact)) == pytest.approx(together[1], abs=1e-14)
+
+
 def test_multipliers_that_are_given_twice_count_twice() -> None:
     problem = po.BoundaryColouring(po.DatasetGraph.line(2, 2), 1.0, 0.1, boundary=None)
     once, twice = (

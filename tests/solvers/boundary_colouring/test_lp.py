@@ -100,6 +100,18 @@ def test_shifts_are_optimal_on_lines() -> None:
         assert shift.status is po.Status.OPTIMAL
 
 
+@pytest.mark.parametrize("shift", [0, 40, -300])
+def test_shifts_leave_out_vertices_that_err_next_to_never(shift: int) -> None:
+    """One end outweighs the other, so that what is answered in equal parts is far from where the colours meet."""
+    weights = np.exp(0.2 * np.minimum(np.abs(np.arange(3000) - 1500 - shift), 400))
+    problem = po.BoundaryColouring(po.DatasetGraph.line(1500, 1500), 0.2, boundary=None, weights=weights)
+    shifted, forest = solutions(problem, "shift", "forest")
+    assert shifted.status is po.Status.OPTIMAL
+    assert shifted.utility == pytest.approx(forest.utility, abs=1e-10)
+    assert isinstance(shifted.dual, dict)
+    assert len(shifted.dual["at"]) < 2000
+
+
 @pytest.mark.long
 def test_no_other_equal_boundary_is_better() -> None:
     # The best value on a fine grid of boundary values, by the closed form of one step written out here.
