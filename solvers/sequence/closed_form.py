@@ -26,6 +26,10 @@ MOST_LETTERS = 300
 
 ROUNDING = 1e-12
 """Of the triangle inequality, relative to the largest distortion; the bound is proved afresh in any case."""
+SPECTRUM = 64
+"""States up to which it is computed how fast a chain forgets."""
+FORGOTTEN = 30.0
+"""Nats by which the influence of a record has fallen when steps are alike."""
 
 
 @register
@@ -196,12 +200,6 @@ class ClosedForm(Solver[SequenceInformationPrivacy]):
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the policy with prices."""
         return priced_policy(problem, self.name, budget)
-
-
-SPECTRUM = 64
-"""States up to which it is computed how fast a chain forgets."""
-FORGOTTEN = 30.0
-"""Nats by which the influence of a record has fallen when steps are alike."""
 
 
 def _differing(problem: SequenceInformationPrivacy) -> float:
