@@ -217,9 +217,12 @@ class Search(Generic[M]):
 
     def _before_proofs(self, soonest: float) -> float:
         """Seconds of feasible solvers before the soonest proof: few where that is expected to end long before the limit."""
-        if HOPE * soonest <= self.call.left:
+        left = self.call.left
+        if HOPE * soonest <= left:
             return max(QUICK * BEFORE, BEFORE * soonest)
-        before = BEFORE * soonest if SLICE * soonest <= self.call.left else soonest
+        # Between a quarter and a half of what is left the part grows to what the proof itself is expected to take.
+        late = 0.0 if SLICE * soonest <= left else min(1.0, (SLICE * soonest - left) / left)
+        before = (BEFORE + (1 - BEFORE) * late) * soonest
         return min(FEASIBLE_SHARE * self.call.time_limit, max(QUICK, before))
 
     def _first_answer(self, c: Candidate, soonest: float) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,32 +89,103 @@ def rooted_forest(small: Reduced) -> Forest:
     return forest(small.graph.indptr, small.graph.indices, small.graph.boundary())
 
 
+@dataclass(frozen=True, eq=False)
+class _Moves:
+    """What part of a child's difference j goes to its parent's difference i: of those that rise, and of those that fall.
+
+    ``rising`` and ``falling`` are slopes that the parent of a leaf sees where the leaf gains 1, or loses it.
+    """
+
+    rise: Any
+    fall: Any
+    rising: Floats
+    falling: Floats
+
+    @classmethod
+    def of(cls, table: Levels) -> _Moves:
+        """Those of some levels."""
+        rise, fall = _moves(table)
+        return cls(rise, fall, rise @ table.gaps / table.gaps, fall @ table.gaps / table.gaps)
+
+    def passed(self, whole: Floats, add: Any) -> Floats:
+        """What vertices are worth one edge up: what rises follows U, what falls follows L; added up by ``add``."""
+        rising, falling = np.maximum(whole, 0.0), np.minimum(whole, 0.0)
+        if add is not None:
+            rising, falling = add @ rising, add @ falling
+        return np.asarray((self.rise @ rising.T + self.fall @ falling.T).T)
+
+    def seen(self, whole: Floats, places: Ints) -> Floats:
+        """The same of one difference of each row."""
+        rises = _entries(self.rise, places, np.maximum(whole, 0.0))
+        return rises + _entries(self.fall, places, np.minimum(whole, 0.0))
+
+
+def _entries(table: Any, rows: Ints, values: Floats) -> Floats:
+    """The scalar product of row ``rows[i]`` of a sparse table with row i of some values."""
+    begin, count = table.indptr[rows], np.diff(table.indptr)[rows]
+    own = np.repeat(np.arange(len(rows)), count)
+    entry = np.arange(len(own)) + np.repeat(begin - (np.cumsum(count) - count), count)
+    terms = table.data[entry] * values[own, table.indices[entry]]
+    return np.asarray(np.bincount(own, weights=terms, minlength=len(rows)), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Worth:
+    """Differences of what lies below every vertex, as a function of its own value.
+
+    Parameters
+    ----------
+    slot : int array, shape (n,)
+        The row of each vertex, -1 at leaves: nothing is below them.
+    rows : array (inner vertices, l - 1)
+    """
+
+    slot: Ints
+    rows: Floats
+
+
 def best_on_forest(
     rooted: Forest, gains: Floats, table: Levels, one: Step, budget: Budget | None = None
 ) -> Answer | None:
     """The best level of every vertex for gains . p, with multipliers that prove it; None if the time is up."""
     allowed = Budget() if budget is None else budget
-    differences = _values(rooted, gains, table, allowed)
-    return None if differences is None else _descend(rooted, gains, table, one, differences, allowed)
+    moves = _Moves.of(table)
+    worth = _values(rooted, gains, table, moves, allowed)
+    return None if worth is None else _descend(rooted, gains, (table, moves), one, worth, allowed)
 
 
-def _values(rooted: Forest, gains: Floats, table: Levels, budget: Budget) -> Floats | None:
-    """Differences of what lies below every vertex, as a function of its own value, (n, l - 1)."""
-    differences = np.zeros((len(gains), table.top))
-    moves = _moves(table)
+def _values(rooted: Forest, gains: Floats, table: Levels, moves: _Moves, budget: Budget) -> _Worth | None:
+    """From the leaves up; None if it would not end in time."""
     begun, done = budget.remaining, 0
-    for layer in _parts(reversed(rooted.layers[1:]), len(table.p)):
+    inner = np.zeros(len(gains), dtype=bool)
+    inner[rooted.parent[rooted.parent >= 0]] = True
+    slot = np.where(inner, np.cumsum(inner) - 1, -1)
+    rows, count = _of_leaves(rooted.parent, slot, gains, table, moves), int(inner.sum())
+    layers = (layer[inner[layer]] for layer in reversed(rooted.layers[1:]))
+    for layer in _parts(layers, len(table.p)):
         left = budget.remaining
-        if left == 0 or (left < begun / 2 and BACK * (begun - left) * len(gains) > begun * max(done, 1)):
+        if left == 0 or (left < begun / 2 and BACK * (begun - left) * count > begun * max(done, 1)):
             return None  # it would not end in time: what is left is for others
         done += len(layer)
-        whole = differences[layer] + gains[layer, None] * table.gaps
-        rising, falling = np.maximum(whole, 0.0), np.minimum(whole, 0.0)
         parents, add = _siblings(rooted.parent[layer])
-        if add is not None:
-            rising, falling = add @ rising, add @ falling
-        differences[parents] += _passed(rising, falling, moves)
-    return differences
+        rows[slot[parents]] += moves.passed(rows[slot[layer]] + gains[layer, None] * table.gaps, add)
+    return _Worth(slot, rows)
+
+
+def _of_leaves(parent: Ints, slot: Ints, gains: Floats, table: Levels, moves: _Moves) -> Floats:
+    """What the leaves below each inner vertex are worth to it: as many rows as there are inner vertices."""
+    leaves = np.flatnonzero((slot < 0) & (parent >= 0))
+    count = int(slot.max(initial=-1)) + 1
+    rows = np.empty((count, table.top))
+    own, above = gains[leaves], slot[parent[leaves]]
+    won, lost = (
+        np.bincount(above, weights=part, minlength=count)
+        for part in (np.maximum(own, 0.0), np.minimum(own, 0.0))
+    )
+    rising, falling = moves.rising * table.gaps, moves.falling * table.gaps
+    for part in _parts([np.arange(count)], len(table.p)):
+        rows[part] = won[part, None] * rising + lost[part, None] * falling
+    return rows
 
 
 def _siblings(parents: Ints) -> tuple[Ints, Any]:
@@ -131,19 +202,8 @@ def _siblings(parents: Ints) -> tuple[Ints, Any]:
     return distinct, csr_array((np.ones(count), (place, np.arange(count))), shape=(len(distinct), count))
 
 
-def _seen(differences: Floats, moves: tuple[Any, Any]) -> Floats:
-    """What vertices are worth to their parents: what rises follows U, what falls follows L."""
-    return _passed(np.maximum(differences, 0.0), np.minimum(differences, 0.0), moves)
-
-
-def _passed(rising: Floats, falling: Floats, moves: tuple[Any, Any]) -> Floats:
-    """What positive and negative differences are worth one edge up."""
-    rise, fall = moves
-    return np.asarray((rise @ rising.T + fall @ falling.T).T)
-
-
 def _parts(layers: Iterable[Ints], width: int) -> Iterator[Ints]:
-    """Layers, large ones in parts of some cells."""
+    """Layers that are not empty, large ones in parts of some cells."""
     size = max(1, PART // width)
     for layer in layers:
         for begin in range(0, len(layer), size):
@@ -174,46 +234,77 @@ def _moves(table: Levels) -> tuple[Any, Any]:
 
 
 def _descend(
-    rooted: Forest, gains: Floats, table: Levels, one: Step, differences: Floats, budget: Budget
+    rooted: Forest,
+    gains: Floats,
+    tables: tuple[Levels, _Moves],
+    one: Step,
+    worth: _Worth,
+    budget: Budget,
 ) -> Answer | None:
-    n = len(gains)
+    """From the roots down: the level of each vertex, and the multipliers of the edge above it; None if the time is up."""
+    n, table = len(gains), tables[0]
     level, target = np.zeros(n, dtype=np.int64), -gains
     multipliers = np.zeros((n, 4))
-    moves = _moves(table)
-    for layer in _parts(rooted.layers[:1], len(table.p)):
-        level[layer] = _peak(differences[layer], gains[layer], table)
+    for layer in rooted.layers[:1]:
+        level[layer] = _read(worth, layer, gains[layer], tables, None)[0]
     for layer in rooted.layers[1:]:
         if budget.remaining == 0:
             return None
-        parents, own, below = rooted.parent[layer], gains[layer], differences[layer]
+        parents, own = rooted.parent[layer], gains[layer]
         at = level[parents]
-        level[layer] = np.clip(_peak(below, own, table), table.down[at], table.up[at])
-        seen = _slopes(_seen(below + own[:, None] * table.gaps, moves), at, table)
-        parts = _shares(parents, target[parents], seen, n)
+        level[layer], seen, slopes = _read(worth, layer, own, tables, at)
+        parts = _shares(parents, target[parents], seen)
         for side, bound in ((1, at == 0), (0, at == table.top)):
             parts[side][bound], parts[1 - side][bound] = 1.0, 0.0
-        slopes = _slopes(below, level[layer], table)
         multipliers[layer], target[layer] = _edge(parts, slopes, own, (level[layer], at), table, one)
     return Answer(level, multipliers)
 
 
-def _peak(differences: Floats, gains: Floats, table: Levels) -> Ints:
-    """The level that each vertex would have by itself."""
-    return np.asarray((differences + gains[:, None] * table.gaps > 0).sum(axis=1))
+Slopes: TypeAlias = tuple[Floats, Floats]
+"""Left and right of a level."""
 
 
-def _slopes(differences: Floats, at: Ints, table: Levels) -> tuple[Floats, Floats]:
+def _read(
+    worth: _Worth, layer: Ints, gains: Floats, tables: tuple[Levels, _Moves], above: Ints | None
+) -> tuple[Ints, Slopes, Slopes]:
+    """The best level of each vertex under that of its parent, and slopes: what the parent sees at its level, and what is below.
+
+    A leaf has nothing below it, and its parent sees its gain.
+    """
+    table, moves = tables
+    level = np.where(gains > 0, table.top, 0)
+    at = np.zeros_like(level) if above is None else above
+    low, high = np.zeros_like(level), np.full_like(level, table.top)
+    if above is not None:
+        low, high = table.down[at], table.up[at]
+    level = np.clip(level, low, high)
+    sides = np.maximum(at - 1, 0), np.minimum(at, table.top - 1)
+    first, second = (gains * np.where(gains > 0, moves.rising[x], moves.falling[x]) for x in sides)
+    slopes = np.zeros(len(layer)), np.zeros(len(layer))
+    slots = worth.slot[layer]
+    for part in _parts([np.flatnonzero(slots >= 0)], len(table.p)):
+        below = worth.rows[slots[part]]
+        whole = below + gains[part, None] * table.gaps
+        level[part] = np.clip((whole > 0).sum(axis=1), low[part], high[part])
+        for seen, side in ((first, sides[0]), (second, sides[1])):
+            seen[part] = moves.seen(whole, side[part]) / table.gaps[side[part]]
+        slopes[0][part], slopes[1][part] = _slopes(below, level[part], table)
+    return level, (first, second), slopes
+
+
+def _slopes(differences: Floats, at: Ints, table: Levels) -> Slopes:
     """Slopes left and right of a level of each row; beyond the ends the last one stands for any."""
     rows, left, right = np.arange(len(at)), np.maximum(at - 1, 0), np.minimum(at, table.top - 1)
     return differences[rows, left] / table.gaps[left], differences[rows, right] / table.gaps[right]
 
 
-def _shares(parents: Ints, target: Floats, slopes: tuple[Floats, Floats], n: int) -> tuple[Floats, Floats]:
+def _shares(parents: Ints, target: Floats, slopes: Slopes) -> tuple[Floats, Floats]:
     """The parts of left and right slope that add to the target, the same for all children of a parent.
 
     They add to 1, but each is kept by itself, since one of them may be next to nothing.
     """
-    left, right = (np.bincount(parents, weights=side, minlength=n)[parents] for side in slopes)
+    place = np.unique(parents, return_inverse=True)[1]
+    left, right = (np.bincount(place, weights=side)[place] for side in slopes)
     width = left - right
     with np.errstate(divide="ignore", invalid="ignore"):
         first, second = (np.where(width > 0, x / width, 0.5) for x in (target - right, left - target))

@@ -79,7 +79,11 @@ class BranchAndBound(Solver[Redaction]):
             return f"it compares all pairs of values: at most {MAX_STATES} states, not {problem.chain.k}"
         if any(len(problem.possible_values(p)) < 2 for p in problem.private):
             return "a private record is constant: optimal or windows release everything around it"
-        return apart(problem) if _wide(problem) else None
+        if _wide(problem):
+            if problem.chain.k == 2 and problem.form == "local":
+                return "records so far apart are searched one by one, and for two states optimal proves more of each"
+            return apart(problem)
+        return None
 
     def run(self, problem: Redaction, budget: Budget) -> Proposal:
         """Propose the best mechanism met, and the bound of the search; a good half of the time is left to prove it again."""

@@ -90,6 +90,18 @@ def test_forests_paths_and_programs_agree() -> None:
             assert other.utility == pytest.approx(forest.utility, abs=1e-9)
 
 
+def test_forests_are_as_good_in_small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Children of one vertex may be in several parts of a layer, and its multipliers are shared among all of them."""
+    rng = np.random.default_rng(8)
+    problems = [choice(rng, tree(rng)) for _ in range(30)]
+    whole = [po.solve(problem, "forest") for problem in problems]
+    monkeypatch.setattr("privopt.solvers.boundary_colouring.forest.PART", 1)
+    for problem, one in zip(problems, whole, strict=True):
+        parted = po.solve(problem, "forest")
+        assert parted.status is one.status is po.Status.OPTIMAL
+        assert parted.utility == pytest.approx(one.utility, abs=1e-12)
+
+
 def test_shifts_are_optimal_on_lines() -> None:
     rng = np.random.default_rng(3)
     for _ in range(40):
