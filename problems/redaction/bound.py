@@ -36,6 +36,7 @@ _PART = (
 )  # of the share left open that splits are halved to, so that any way to halve them proves nearly the same
 _FINEST = 1e-12  # no share of the search is smaller: it would follow roundings
 _CELLS = 1 << 22  # of a matrix of costs in memory
+_UNLIKELY = 8.0  # costs per chance are cut at as many windows: where little is left to happen more may be worth while
 _HALF = 0.5
 _LARGEST = 600.0
 _TINY = 2.0**-1000  # more than what products can lose by underflow
@@ -263,7 +264,8 @@ class Setting:
             return lower_table(arm.track, nodes, self.cap, rows, clock)
         one, two = self.chances
         start = (two, one) if branch else (one, two)
-        return sequential_table(arm.track, start, (nodes, int(dual["rays"]), rows), clock)
+        sizes = (nodes, int(dual["rays"]), rows)
+        return sequential_table(arm.track, start, sizes, _UNLIKELY * self.cap, clock)
 
     def tabulated(self, dual: Dual, clock: Clock) -> Arms:
         """The arms with tables; sides whose steps and weights repeat alike share those of the longer one."""

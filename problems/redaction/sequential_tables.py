@@ -97,9 +97,16 @@ def _stepped(track: Track, distance: int, one: float, two: float) -> Chances:
 
 
 def sequential_table(
-    track: Track, start: Chances, sizes: tuple[int, int, int], clock: Clock = lambda: math.inf
+    track: Track,
+    start: Chances,
+    sizes: tuple[int, int, int],
+    cap: float,
+    clock: Clock = lambda: math.inf,
 ) -> SequentialTable:
-    """Tables with ``sizes`` nodes, rays and at most so many distances; TimeoutError when no seconds are left."""
+    """Tables with ``sizes`` nodes, rays and at most so many distances, values cut at ``cap``; TimeoutError when no seconds are left.
+
+    What is cut stays concave and homogeneous in the chances: the cap is of those that add to 1.
+    """
     size, rays, most = sizes
     by_rest = track.period < track.length or track.length == 1
     farthest = track.length if by_rest else min(track.length, most)
@@ -107,7 +114,7 @@ def sequential_table(
     found: list[Rays] = []
     quiet = 0
     for distance in range(farthest, 0, -1):
-        found.append(_rays(track, distance, found[-1] if found else None, shares, size, clock))
+        found.append(_rays(track, distance, found[-1] if found else None, shares, (size, cap), clock))
         before = found[-1 - track.period] if len(found) > track.period else None
         quiet = quiet + 1 if before is not None and _alike(before, found[-1]) else 0
         if by_rest and (quiet > track.period or len(found) >= most):
@@ -123,8 +130,14 @@ def _alike(one: Rays, other: Rays) -> bool:
 
 
 def _rays(
-    track: Track, distance: int, following: Rays | None, shares: Floats, size: int, clock: Clock
+    track: Track,
+    distance: int,
+    following: Rays | None,
+    shares: Floats,
+    limits: tuple[int, float],
+    clock: Clock,
 ) -> Rays:
+    size, cap = limits
     i, j = track.index(distance), track.index(distance + 1)
     weight = float(track.weights[i].sum()) * (1 - 2 * U)
     if following is None:
@@ -144,7 +157,7 @@ def _rays(
     for share in shares.tolist():
         if clock() <= 0:
             raise TimeoutError
-        rows.append(cells.row(_stepped(track, distance, share, 1 - share), weight, jumps))
+        rows.append(cells.row(_stepped(track, distance, share, 1 - share), weight, jumps, cap))
     return Rays(shares, tuple(rows))
 
 
@@ -157,8 +170,8 @@ class _Cells:
     gamma: Floats
     shares: Floats
 
-    def row(self, chances: Chances, weight: float, jumps: Floats) -> Row:
-        """The bound at some chances of both labels."""
+    def row(self, chances: Chances, weight: float, jumps: Floats, cap: float) -> Row:
+        """The bound at some chances of both labels, cut at a number."""
         count = len(self.nodes) - 1
         least = np.empty(count)
         for begin in range(0, count, _BLOCK):
@@ -167,8 +180,8 @@ class _Cells:
             values = _Pairs.of(self, chances, weight, block[rows], columns).least()
             least[block] = np.minimum.reduceat(values, np.searchsorted(rows, np.arange(len(block))))
         own = _Pairs.of(self, chances, weight, np.arange(count), np.arange(count)).right_end()
-        starts = np.maximum(least, 0.0)
-        ends = np.minimum(np.maximum(own, 0.0), np.append(starts[1:], math.inf))
+        starts = np.clip(least, 0.0, cap)
+        ends = np.minimum(np.maximum(own, 0.0), np.append(starts[1:], cap))
         both = np.column_stack((starts, ends)).ravel()
         both = np.minimum.accumulate(both[::-1])[::-1]
         return Row(self.nodes, both[::2], both[1::2], jumps)
@@ -256,8 +269,9 @@ class _Pairs:
             turn = np.sqrt(np.where(inside, self.rho * falling / np.where(inside, rising, 1.0), 0.0))
         turn = np.clip(turn, self.left, self.right)
         safe = np.where(inside, turn, 1.0)
-        slope = np.abs(rising - self.rho * falling / (safe * safe))
-        middle = self.cost(safe, self.rho / safe) - slope * np.maximum(self.right - turn, turn - self.left)
+        slope = rising - self.rho * falling / (safe * safe)
+        below = np.maximum(slope, 0.0) * (turn - self.left) + np.maximum(-slope, 0.0) * (self.right - turn)
+        middle = self.cost(safe, self.rho / safe) - below
         return np.minimum(np.minimum(at_left, at_right), np.where(inside, middle, math.inf)) - self.error
 
     def right_end(self) -> Floats:

@@ -173,11 +173,12 @@ _ALIKE = 1e-7
 """Part of the cost that no further search is worth."""
 _SEARCHED = 0.35
 """Part of the time for searches: a bound takes the rest, half of it to be proved again."""
-_ROWS = 2000
-_ROUGH = Dual(nodes=48, rows=200, share=TARGET, rays=9)
-"""Tables that say where to search."""
+_SHORT = 64
+"""Rows up to which the first tables, which also say where to search, are finer: these take a fraction of a second."""
+_FEW, _BEYOND = 32, 1.2
+"""Records that tables reach at first, and how many more for each that the best window hides on a side: what is farther away hardly counts."""
 _GROWTH = 12
-"""Tables finer by half take 3.4 times as long, and as long again to be checked."""
+"""Tables finer by half take 3.4 times as long, longer ones up to six times, and as long again to be checked."""
 
 
 @register
@@ -227,7 +228,7 @@ class Sequential(Solver[Redaction]):
         open_share = TARGET * max(min(1.0, utility), 1e-6)
         cost, dual = _lower_cost(problem, known, utility + open_share, lambda: 0.8 * budget.remaining)
         bound = utility_bound(problem, cost, known if dual else None)[1]
-        finer = not dual or work(_finer(dual), problem.length) <= WORK
+        finer = not dual or work(_finer(dual, _reach(known)), problem.length) <= WORK
         stats: dict[str, float | int | str] = {}
         if bound > utility + open_share and finer:
             stats["stop"] = OUT_OF_TIME
@@ -246,7 +247,8 @@ def _lower_cost(
 ) -> tuple[float, Dual]:
     """A lower bound on the cost, by finer and finer tables until the utility left is small; twice the time is kept."""
     best, dual = 0.0, Dual()
-    attempt = Dual(nodes=64, rows=_ROWS, share=TARGET, rays=9)
+    reach = _reach(known)
+    attempt = _rough(min(reach, _FEW))
     while True:
         before = clock()
         if work(attempt, problem.length) > WORK:
@@ -259,11 +261,28 @@ def _lower_cost(
             best, dual = cost, attempt
         if utility_bound(problem, best, known)[1] <= enough or clock() < _GROWTH * (before - clock()):
             return best, dual
-        attempt = _finer(attempt)
+        attempt = _finer(attempt, reach)
 
 
-def _finer(dual: Dual) -> Dual:
-    """Tables of half as many nodes and rays more."""
+def _reach(known: Setting) -> int:
+    """How many records tables reach: about as many as the best window hides on a side, and some more."""
+    hidden = 0
+    if known.trivial is None:
+        hidden = max(int(np.count_nonzero(side[0].far.spent < known.cap)) for side in known.arms)
+    return _FEW + int(_BEYOND * hidden)
+
+
+def _rough(rows: int) -> Dual:
+    """The coarsest tables of so many records."""
+    nodes, rays = (48, 9) if rows <= _SHORT else (32, 5)
+    return Dual(nodes=nodes, rows=rows, share=TARGET, rays=rays)
+
+
+def _finer(dual: Dual, reach: int) -> Dual:
+    """Tables that reach farther, or of half as many nodes and rays more."""
+    rows = int(dual["rows"])
+    if rows < reach:
+        return _rough(min(reach, 3 * rows))
     return {**dual, "nodes": 3 * int(dual["nodes"]) // 2, "rays": 3 * (int(dual["rays"]) - 1) // 2 + 1}
 
 
@@ -313,18 +332,21 @@ def _answers(
                 least = min(least, answer.cost)
                 yield answer
     try:
-        ranked = None if known is None else estimates(known, _ROUGH, lambda: remaining() / 2)
+        ranked = None if known is None else estimates(known, _rough(_reach(known)), lambda: remaining() / 2)
     except TimeoutError:
         ranked = None
     if ranked is None:
         yield from _in_order(arms, epsilon, remaining)
         return
-    for estimate in ranked:
-        if estimate.cost >= least * (1 - _ALIKE) or remaining() <= 0:
-            return
-        answer = _solved(arms, epsilon, estimate, remaining)
-        least = min(least, answer.cost)
-        yield answer
+    # Sides that release different labels share nothing: they take a tenth of the time, and come first.
+    for shared in (False, True):
+        for estimate in ranked:
+            if estimate.cost >= least * (1 - _ALIKE) or remaining() <= 0:
+                break
+            if (estimate.share is not None) is shared:
+                answer = _solved(arms, epsilon, estimate, remaining)
+                least = min(least, answer.cost)
+                yield answer
 
 
 def _solved(

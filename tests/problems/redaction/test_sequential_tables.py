@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -57,7 +58,8 @@ def test_tables_are_below_every_control_in_exact_arithmetic(seed: int) -> None:
     rng = np.random.default_rng(seed)
     track = random_track(rng, int(rng.integers(1, 6)), seed % 2 == 0)
     start = tuple(rng.dirichlet([1.0, 1.0]).tolist())
-    table = sequential_table(track, start, (int(rng.integers(4, 40)), int(rng.integers(2, 7)), 50))
+    cap = float(rng.choice([math.inf, 0.5, 0.05]))
+    table = sequential_table(track, start, (int(rng.integers(4, 40)), int(rng.integers(2, 7)), 50), cap)
     exact = [Fraction(share) for share in start]
     for distance in range(1, track.length + 1):
         states = np.concatenate((rng.uniform(0, 1, 4), 10.0 ** rng.uniform(-12, 0, 2)))
@@ -72,11 +74,32 @@ def test_fine_tables_come_near_the_best_of_a_grid_of_controls() -> None:
     rng = np.random.default_rng(1)
     track = random_track(rng, 2, False)
     state, start = 0.3, (0.6, 0.4)
-    (bound,) = sequential_table(track, start, (80, 17, 50)).at(track, 1, np.array([state])).tolist()
+    (bound,) = sequential_table(track, start, (80, 17, 50), math.inf).at(track, 1, np.array([state])).tolist()
     exact = [Fraction(share) for share in start]
     grid = np.linspace(0, 1, 60) ** 2
     best = min(float(cost_of(track, 1, exact, Fraction(state), [c, 1.0])) for c in grid)
     assert bound <= best <= bound + 2e-2
+
+
+@pytest.mark.parametrize("rates", [(0.026, 0.029), (0.3, 0.1)])
+def test_a_longer_rest_costs_no_less_and_more_rays_prove_no_less(rates: tuple[float, float]) -> None:
+    """Jumps of the cost make narrow cells with steep lines, whose least value is at an end."""
+    a, b = rates
+    steps, weights = np.tile([[1 - a, a], [b, 1 - b]], (40, 1, 1)), np.tile([0.4, 0.6], (40, 1))
+    states = np.array([0.05, 0.3, 0.7])
+    values = np.array(
+        [
+            [
+                sequential_table(of_floats(steps[:n], weights[:n]), (0.5, 0.5), (32, rays, 50), math.inf).at(
+                    of_floats(steps[:n], weights[:n]), 1, states
+                )
+                for n in (5, 10, 20, 40)
+            ]
+            for rays in (3, 5, 9)
+        ]
+    )
+    assert np.diff(values, axis=1).min() >= -1e-3 * values.max()
+    assert np.diff(values, axis=0).min() >= -1e-3 * values.max()
 
 
 PROBLEMS = {
@@ -98,6 +121,16 @@ def test_no_private_mechanism_beats_the_bound(name: str) -> None:
         table[list(problem.private)] = 1.0
         mechanism = problem.repair(problem.answer(table), 1e-12)
         assert problem.evaluate(mechanism).utility <= proved[1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_long_and_slow_chains_are_proved_nearly_optimal(epsilon: float) -> None:
+    chain = po.MarkovChain([[0.97, 0.03], [0.05, 0.95]])
+    solution = po.solve(po.Redaction(chain, 100, 50, epsilon, form="sequential"), time_limit=20.0)
+    assert solution.bound is not None
+    assert solution.utility is not None
+    assert solution.bound - solution.utility <= 1e-3 * solution.utility
 
 
 @pytest.mark.long
