@@ -36,7 +36,9 @@ _PART = (
 )  # of the share left open that splits are halved to, so that any way to halve them proves nearly the same
 _FINEST = 1e-12  # no share of the search is smaller: it would follow roundings
 _CELLS = 1 << 22  # of a matrix of costs in memory
-_UNLIKELY = 8.0  # costs per chance are cut at as many windows: where little is left to happen more may be worth while
+_UNLIKELY = (
+    8.0  # costs per chance are cut at as many windows: where little is left to happen more may be worth while
+)
 _HALF = 0.5
 _LARGEST = 600.0
 _TINY = 2.0**-1000  # more than what products can lose by underflow

@@ -331,7 +331,7 @@ class DirectLp(Solver[DistortionPrivacy]):
         """
         observations, outputs = len(problem.observation.p_w), int(problem.matrix.shape[1])
         rows = self._rows(problem) + observations
-        program = 2e-9 * (rows * observations * outputs) ** 1.2
+        program = 2e-8 * rows * observations * outputs
         if problem.max_leakage is not None:
             return float(5e-3 + program)
         return float(5e-3 + 7 * program if problem.order is not None else 15 * (5e-3 + program))
