@@ -173,8 +173,10 @@ _ALIKE = 1e-7
 """Part of the cost that no further search is worth."""
 _SEARCHED = 0.35
 """Part of the time for searches: a bound takes the rest, half of it to be proved again."""
+_COARSE = Dual(nodes=32, rays=5, share=TARGET)
+"""Tables that say where to search."""
 _SHORT = 64
-"""Rows up to which the first tables, which also say where to search, are finer: these take a fraction of a second."""
+"""Rows up to which the first tables of a bound are finer: these take a fraction of a second."""
 _FEW, _BEYOND = 32, 1.2
 """Records that tables reach at first, and how many more for each that the best window hides on a side: what is farther away hardly counts."""
 _GROWTH = 12
@@ -273,9 +275,8 @@ def _reach(known: Setting) -> int:
 
 
 def _rough(rows: int) -> Dual:
-    """The coarsest tables of so many records."""
-    nodes, rays = (48, 9) if rows <= _SHORT else (32, 5)
-    return Dual(nodes=nodes, rows=rows, share=TARGET, rays=rays)
+    """The first tables of so many records."""
+    return {**_COARSE, "rows": rows} if rows > _SHORT else {**_COARSE, "rows": rows, "nodes": 48, "rays": 9}
 
 
 def _finer(dual: Dual, reach: int) -> Dual:
@@ -332,7 +333,11 @@ def _answers(
                 least = min(least, answer.cost)
                 yield answer
     try:
-        ranked = None if known is None else estimates(known, _rough(_reach(known)), lambda: remaining() / 2)
+        ranked = (
+            None
+            if known is None
+            else estimates(known, {**_COARSE, "rows": _reach(known)}, lambda: remaining() / 2)
+        )
     except TimeoutError:
         ranked = None
     if ranked is None:
