@@ -8,6 +8,7 @@ their relative accuracy. The slopes at the levels that are chosen give the multi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,6 +39,8 @@ BACK = 1.3
 """How many times as long as the values of all vertices take, the way back included."""
 PART = 4_000_000
 """Cells between two looks at the clock."""
+LARGE = 1e250
+"""Slopes from which sums of leading parts could overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,14 +181,27 @@ def _of_leaves(parent: Ints, slot: Ints, gains: Floats, table: Levels, moves: _M
     count = int(slot.max(initial=-1)) + 1
     rows = np.empty((count, table.top))
     own, above = gains[leaves], slot[parent[leaves]]
-    won, lost = (
-        np.bincount(above, weights=part, minlength=count)
-        for part in (np.maximum(own, 0.0), np.minimum(own, 0.0))
-    )
+    won, lost = (_sums(above, part, count) for part in (np.maximum(own, 0.0), np.minimum(own, 0.0)))
     rising, falling = moves.rising * table.gaps, moves.falling * table.gaps
     for part in _parts([np.arange(count)], len(table.p)):
         rows[part] = won[part, None] * rising + lost[part, None] * falling
     return rows
+
+
+def _sums(places: Ints, values: Floats, count: int) -> Floats:
+    """Sums by place, as exact as one rounding of each: of millions of equal terms one after the other the last digits are lost.
+
+    What is left of the values by a large number adds without rounding (Rump, Ogita, Oishi, "Accurate floating-point summation", 2008).
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    if not largest < LARGE:
+        return np.asarray(np.bincount(places, weights=values, minlength=count), dtype=np.float64)
+    anchor = 1.5 * 2.0 ** (math.frexp(largest)[1] + len(values).bit_length() + 1)
+    leading = (values + anchor) - anchor
+    parts = (
+        np.bincount(places, weights=part, minlength=count)[:count] for part in (leading, values - leading)
+    )
+    return np.asarray(sum(parts), dtype=np.float64)
 
 
 def _siblings(parents: Ints) -> tuple[Ints, Any]:
@@ -303,8 +319,8 @@ def _shares(parents: Ints, target: Floats, slopes: Slopes) -> tuple[Floats, Floa
 
     They add to 1, but each is kept by itself, since one of them may be next to nothing.
     """
-    place = np.unique(parents, return_inverse=True)[1]
-    left, right = (np.bincount(place, weights=side)[place] for side in slopes)
+    distinct, place = np.unique(parents, return_inverse=True)
+    left, right = (_sums(place, side, len(distinct))[place] for side in slopes)
     width = left - right
     with np.errstate(divide="ignore", invalid="ignore"):
         first, second = (np.where(width > 0, x / width, 0.5) for x in (target - right, left - target))
