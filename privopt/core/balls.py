@@ -277,6 +277,23 @@ def above(values: Floats) -> Floats:
     return upper
 
 
+def leading(values: Floats, terms: int) -> Floats:
+    """The leading part of numbers, on a grid so coarse that ``terms`` of them add without rounding; the rest is exact.
+
+    Adding and subtracting a large number rounds to a multiple of its last digit (Rump, Ogita, Oishi, "Accurate
+    floating-point summation", 2008). Numbers times ``terms`` must be well below the largest float.
+
+    Examples
+    --------
+    >>> part = leading(np.full(3, 0.1), 3)
+    >>> bool((part + (0.1 - part) == 0.1).all()), float(part.sum()) == 3 * float(part[0])
+    (True, True)
+    """
+    largest = float(np.abs(values).max(initial=0.0))
+    anchor = 1.5 * 2.0 ** (math.frexp(largest)[1] + (terms + 1).bit_length() + 1)
+    return np.asarray((values + anchor) - anchor)
+
+
 def floored(value: Fraction) -> float:
     """The largest float that is no larger.
 

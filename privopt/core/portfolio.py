@@ -221,7 +221,7 @@ class Search(Generic[M]):
         if HOPE * soonest <= left:
             return max(QUICK * BEFORE, BEFORE * soonest)
         # Between a quarter and a half of what is left the part grows to what the proof itself is expected to take.
-        late = 0.0 if SLICE * soonest <= left else min(1.0, (SLICE * soonest - left) / left)
+        late = 1.0 if SLICE * soonest >= 2 * left else max(0.0, SLICE * soonest / left - 1)
         before = (BEFORE + (1 - BEFORE) * late) * soonest
         return min(FEASIBLE_SHARE * self.call.time_limit, max(QUICK, before))
 

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats, Ints
-from privopt.core.balls import Balls, U
+from privopt.core.balls import Balls, U, leading
 from privopt.core.problem import Enclosure
 from privopt.measures.colouring.envelope import upper
 from privopt.measures.colouring.hops import colour_hops, hops
@@ -329,19 +329,14 @@ def _gained(data: ColouringData, weights: object) -> Floats | None:
 
 
 def _digits(values: Floats, degree: int) -> tuple[list[Floats], float]:
-    """Values as sums of parts on coarse grids, so that any ``degree`` + 1 of a part add without rounding, and what is dropped.
-
-    Adding and subtracting a large number rounds to a multiple of its last digit, and the rest is exact (Rump, Ogita, Oishi,
-    "Accurate floating-point summation", 2008).
-    """
+    """Values as sums of parts of which any ``degree`` + 1 add without rounding, and what is dropped."""
     parts: list[Floats] = []
     rest = np.asarray(values, dtype=np.float64)
     for _ in range(DIGITS):
         largest = float(np.abs(rest).max(initial=0.0))
         if largest == 0 or largest * (degree + 2) > 2.0**1000:
             break
-        anchor = 1.5 * 2.0 ** (math.frexp(largest)[1] + (degree + 2).bit_length() + 1)
-        part = (rest + anchor) - anchor
+        part = leading(rest, degree + 1)
         parts.append(part)
         rest = rest - part
     return parts, float(np.abs(rest).max(initial=0.0))

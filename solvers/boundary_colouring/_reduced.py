@@ -106,13 +106,18 @@ def signed(codes: Any, weights: Floats) -> Floats:
     return np.where(np.asarray(codes) == 0, weights, -weights)
 
 
+def row_entries(indptr: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """Where the entries of some rows of a table of compressed rows stand, row after row, and to which of the rows each belongs."""
+    count = np.diff(indptr)[rows]
+    own = np.repeat(np.arange(len(rows)), count)
+    return own, np.arange(len(own)) + np.repeat(indptr[rows] - (np.cumsum(count) - count), count)
+
+
 def arc_positions(graph: DatasetGraph, start: Ints, end: Ints) -> Ints:
     """Places in ``graph.indices`` of arcs that are there."""
     n, rows = max(graph.size, 1), np.unique(start)
-    first, degrees = graph.indptr[rows], np.diff(graph.indptr)[rows]
-    skipped = first - np.concatenate([[0], np.cumsum(degrees)[:-1]])
-    arcs = np.arange(int(degrees.sum())) + np.repeat(skipped, degrees)
-    keys = np.repeat(rows, degrees) * n + graph.indices[arcs]
+    own, arcs = row_entries(graph.indptr, rows)
+    keys = rows[own] * n + graph.indices[arcs]
     return np.asarray(arcs[np.searchsorted(keys, start * n + end)])
 
 

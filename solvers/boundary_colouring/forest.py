@@ -8,7 +8,6 @@ their relative accuracy. The slopes at the levels that are chosen give the multi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats, Ints
+from privopt.core.balls import leading
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.colouring.hops import components, hops
@@ -32,6 +32,7 @@ from privopt.solvers.boundary_colouring._reduced import (
     polished,
     reduced,
     refuse_choice,
+    row_entries,
     signed,
 )
 
@@ -125,9 +126,7 @@ class _Moves:
 
 def _entries(table: Any, rows: Ints, values: Floats) -> Floats:
     """The scalar product of row ``rows[i]`` of a sparse table with row i of some values."""
-    begin, count = table.indptr[rows], np.diff(table.indptr)[rows]
-    own = np.repeat(np.arange(len(rows)), count)
-    entry = np.arange(len(own)) + np.repeat(begin - (np.cumsum(count) - count), count)
+    own, entry = row_entries(table.indptr, rows)
     terms = table.data[entry] * values[own, table.indices[entry]]
     return np.asarray(np.bincount(own, weights=terms, minlength=len(rows)), dtype=np.float64)
 
@@ -189,19 +188,10 @@ def _of_leaves(parent: Ints, slot: Ints, gains: Floats, table: Levels, moves: _M
 
 
 def _sums(places: Ints, values: Floats, count: int) -> Floats:
-    """Sums by place, as exact as one rounding of each: of millions of equal terms one after the other the last digits are lost.
-
-    What is left of the values by a large number adds without rounding (Rump, Ogita, Oishi, "Accurate floating-point summation", 2008).
-    """
-    largest = float(np.abs(values).max(initial=0.0))
-    if not largest < LARGE:
-        return np.asarray(np.bincount(places, weights=values, minlength=count), dtype=np.float64)
-    anchor = 1.5 * 2.0 ** (math.frexp(largest)[1] + len(values).bit_length() + 1)
-    leading = (values + anchor) - anchor
-    parts = (
-        np.bincount(places, weights=part, minlength=count)[:count] for part in (leading, values - leading)
-    )
-    return np.asarray(sum(parts), dtype=np.float64)
+    """Sums by place, as exact as one rounding of each: of millions of equal terms one after the other the last digits are lost."""
+    part = leading(values, len(values)) if float(np.abs(values).max(initial=0.0)) < LARGE else values
+    sums = (np.bincount(places, weights=x, minlength=count) for x in (part, values - part))
+    return np.asarray(sum(sums), dtype=np.float64)
 
 
 def _siblings(parents: Ints) -> tuple[Ints, Any]:

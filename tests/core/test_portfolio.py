@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from instances.planted import WIDE, Planted
+from instances.planted import WIDE, Feasible, Planted
 
 import privopt as po
 from privopt.core import registry as _registry
@@ -159,11 +159,8 @@ def test_what_cannot_be_judged_in_time_is_refused_at_once_with_the_limit_that_wo
 
 
 @dataclass(frozen=True)
-class Seeing(Planted):
+class Seeing(Feasible):
     """Brings its incumbent back, and nothing else."""
-
-    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
-    interruptible: ClassVar[bool] = True
 
     def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
         return po.Proposal(budget.incumbent)
@@ -183,11 +180,8 @@ def test_a_solver_sees_the_best_answer_so_far(monkeypatch: pytest.MonkeyPatch) -
 
 
 @dataclass(frozen=True)
-class Halting(Planted):
+class Halting(Feasible):
     """Polls the deadline, spends half of its time, and finds nothing in less than two seconds."""
-
-    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
-    interruptible: ClassVar[bool] = True
 
     def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
         enough = budget.remaining > 2.0
@@ -206,11 +200,9 @@ def test_who_keeps_half_of_a_short_time_runs_again_with_more(monkeypatch: pytest
 
 
 @dataclass(frozen=True)
-class Importing(Planted):
+class Importing(Feasible):
     """Takes the whole time for imports, and brings the constant mechanism."""
 
-    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
-    interruptible: ClassVar[bool] = True
     seconds: ClassVar[float] = 1e-4
 
     def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
@@ -220,12 +212,10 @@ class Importing(Planted):
 
 
 @dataclass(frozen=True)
-class Instant(Planted):
+class Instant(Feasible):
     """Brings a good answer in no time."""
 
     name: ClassVar[str] = "instant"
-    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
-    interruptible: ClassVar[bool] = True
     seconds: ClassVar[float] = 2e-4
 
     def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:

@@ -37,11 +37,18 @@ class Planted(po.Solver[po.LocalInformationPrivacy]):
 
 
 @dataclass(frozen=True)
-class Noting(Planted):
+class Feasible(Planted):
+    """Proves nothing, and says that it polls the deadline."""
+
+    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
+    interruptible: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Noting(Feasible):
     """Notes how much time it has, and brings the constant mechanism."""
 
     guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.BOUNDED
-    interruptible: ClassVar[bool] = True
     seconds: ClassVar[float] = 3.0
     times: ClassVar[list[float]] = []
 
@@ -64,12 +71,10 @@ class Using(Noting):
 
 
 @dataclass(frozen=True)
-class Merging(Planted):
+class Merging(Feasible):
     """Quick answers, of a feasible solver that says it needs far longer than any limit here."""
 
     name: ClassVar[str] = "merging"
-    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.FEASIBLE
-    interruptible: ClassVar[bool] = True
     seconds: ClassVar[float] = 5.0
 
     def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
