@@ -59,13 +59,13 @@ class Profile:
 
 def profile(problem: BoundaryColouring) -> Profile:
     """Distances, and the weights added up by colour and distance."""
-    far, weights, codes = problem.far, normalised_weights(problem), problem.graph.codes
+    far, weights = problem.far, normalised_weights(problem)
     size = int(far.max(initial=0)) + 1
-    tallies: list[Floats] = []
-    for c in (0, 1):
-        kept = (far >= 0) & (codes == c)
-        tallies.append(np.bincount(far[kept], weights=weights[kept], minlength=size).astype(np.float64))
-    return Profile(far, *tallies)
+    cell = far + size * problem.graph.codes.astype(np.int64)
+    if (far < 0).any():
+        cell, weights = cell[far >= 0], weights[far >= 0]
+    both = np.bincount(cell, weights=weights, minlength=2 * size).astype(np.float64)
+    return Profile(far, both[:size], both[size:])
 
 
 def best_boundary(tally: Profile, one: Step) -> tuple[float, float]:
