@@ -69,7 +69,7 @@ def integer_row(values: Iterable[Number]) -> IntegerRow:
     >>> integer_row([0.1, 0.9]).total == 10  # 0.1 is not a tenth in binary
     False
     """
-    fractions = [Fraction(v) for v in values]
+    fractions = [v if isinstance(v, Fraction) else Fraction(v) for v in values]
     scale = math.lcm(*(f.denominator for f in fractions))
     weights = [f.numerator * (scale // f.denominator) for f in fractions]
     common = math.gcd(*weights) or 1

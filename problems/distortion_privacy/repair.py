@@ -56,9 +56,9 @@ def _closer(problem: DistortionData, release: Release, margin: float) -> Release
         chosen = costs.reproduction
     least = costs.of_map(chosen)
     weight = share(now - max(target, least), now - least) if now > least else Fraction(1)
-    rows = []
+    rows, (a, b), zero = [], weight.as_integer_ratio(), Fraction(0)
     for row, best in zip(release.exact(), chosen, strict=True):
-        mixed = [(1 - weight) * Fraction(w, row.total) for w in row.weights]
+        mixed = [Fraction((b - a) * w, b * row.total) if w else zero for w in row.weights]
         mixed[best] += weight
         rows.append(mixed)
     return Channel(rows, release.inputs, release.outputs, simulation_only=release.simulation_only)

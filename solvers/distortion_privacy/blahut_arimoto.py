@@ -28,8 +28,8 @@ from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.distortion_privacy.repair import largest_share
 from privopt.solvers.distortion_privacy._bound import best_bound, better, completed_posteriors
 from privopt.solvers.distortion_privacy._newton import Reached, fits, newton, newton_seconds
+from privopt.solvers.distortion_privacy._silent import silent_release
 from privopt.solvers.distortion_privacy._space import Space, at_once
-from privopt.solvers.distortion_privacy.direct_lp import silent_release
 
 Target: TypeAlias = Callable[[float, float], float]
 

@@ -18,8 +18,10 @@ from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.distortion_privacy._bound import better_bound
+from privopt.solvers.distortion_privacy._programs import Optimum
+from privopt.solvers.distortion_privacy._silent import silent_release
 from privopt.solvers.distortion_privacy._space import Space, at_once
-from privopt.solvers.distortion_privacy.direct_lp import Optimum, least_level, silent_release
+from privopt.solvers.distortion_privacy.direct_lp import least_level
 
 ORDERED = 24
 """How many times as many cones a short program of an order may have: each is small."""

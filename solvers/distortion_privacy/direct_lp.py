@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from typing import Any, ClassVar, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias
 
 from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.mechanisms import Channel
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
-from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.distortion_privacy._bound import better_bound
-from privopt.solvers.distortion_privacy._space import ANALYTIC, NEGLIGIBLE, Space, at_once
-
-FEASIBLE = 1e-10
-"""Tolerance asked of HiGHS, for rows and for reduced costs; it takes no smaller one."""
-
-MOST_CELLS = 400
-"""Channels with more cells in use are not solved again in rational numbers."""
+from privopt.solvers.distortion_privacy._programs import Optimum, OutOfTime, least_distortion, least_guess
+from privopt.solvers.distortion_privacy._silent import independent_release, silent_release
+from privopt.solvers.distortion_privacy._space import ANALYTIC, Space, at_once
 
 MOST_ENTRIES = 2e6
 """Programs with more entries are refused: writing them down alone takes seconds and hundreds of megabytes."""
@@ -47,176 +36,8 @@ MARGIN = 1e-11
 """A program's value counts as within the room up to this, relative to max(1, room)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Optimum:
-    """A program's answer.
-
-    ``matrix`` has shape (n_w, n_y); ``multipliers`` one list a release, >= 0; ``cost`` is the value.
-    """
-
-    matrix: Floats
-    multipliers: Floats
-    cost: float
-    iterations: int
-
-
-class OutOfTime(Exception):
-    """The program did not end before the deadline."""
-
-
 Program: TypeAlias = Callable[[LocalInformationPrivacy], Optimum]
 """The least distortion within bounds on ratios."""
-
-
-def least_distortion(space: Space, ratios: LocalInformationPrivacy, budget: Budget) -> Optimum:
-    """The least distortion above that of the best reproduction, within bounds on ratios.
-
-    One block of rows G (P(w) Q(w, y)) <= 0 a release; see :mod:`privopt.problems.local_information_privacy.polytope`.
-    """
-    from scipy.sparse import csr_array
-
-    rows = posterior_rows(ratios)[:, space.seen] * space.weights
-    cells, outputs = space.excess.size, space.excess.shape[1]
-    blocks = _blocks([rows] * outputs) if len(rows) else csr_array((0, cells))
-    every = np.ones(space.open.shape, dtype=bool)
-    best = _solve(every, space.excess.T.ravel(), blocks, np.zeros(len(rows) * outputs), budget)
-    return replace(best, multipliers=best.multipliers.reshape(outputs, len(rows)))
-
-
-def least_guess(space: Space, limit: float | None, budget: Budget) -> Optimum:
-    """Maximal leakage: the least sum of t(y) >= P(y | s) within the room, or the least distortion at sum <= limit.
-
-    The multipliers of t(y) >= P(y | s), which sum to 1 (or to the price of the limit) over s, are distributions of S.
-    """
-    from scipy.sparse import csr_array, hstack, vstack
-
-    outputs, secrets = space.excess.shape[1], len(space.prior)
-    conditional = _blocks([space.table / space.prior[:, None]] * outputs)
-    tops = _blocks([-np.ones((secrets, 1))] * outputs)
-    distortion = np.concatenate([space.excess.T.ravel(), np.zeros(outputs)])
-    guess = np.concatenate([np.zeros(space.excess.size), np.ones(outputs)])
-    objective, last, right = (guess, distortion, space.room) if limit is None else (distortion, guess, limit)
-    rows = csr_array(vstack([hstack([conditional, tops]), csr_array(last[None, :])]))
-    best = _solve(space.open, objective, rows, np.append(np.zeros(outputs * secrets), right), budget)
-    return replace(best, multipliers=best.multipliers[:-1].reshape(outputs, secrets))
-
-
-def _solve(open_cells: NDArray[np.bool_], cost: Floats, rows: Any, right: Floats, budget: Budget) -> Optimum:
-    """Minimise over channels; columns are release by release, then any extra variables >= 0."""
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array
-
-    seen, outputs = open_cells.shape
-    cells = np.arange(seen * outputs)
-    upper = np.concatenate([open_cells.T.ravel(), np.full(len(cost) - cells.size, np.inf)])
-    sums: Any = csr_array((np.ones(cells.size), (cells % seen, cells)), shape=(seen, len(cost)))
-    solved = linprog(
-        cost,
-        A_ub=rows,
-        b_ub=right,
-        A_eq=sums,
-        b_eq=np.ones(seen),
-        bounds=[(0.0, top) for top in upper.tolist()],
-        method="highs",
-        options={
-            "time_limit": max(0.01, min(budget.remaining, 1e9)),
-            "primal_feasibility_tolerance": FEASIBLE,
-            "dual_feasibility_tolerance": FEASIBLE,
-        },
-    )
-    if solved.x is None or solved.fun is None or solved.ineqlin.marginals is None:
-        raise OutOfTime(str(solved.message))
-    matrix = np.clip(np.asarray(solved.x)[: cells.size].reshape(outputs, seen).T, 0.0, 1.0)
-    prices = np.maximum(-np.asarray(solved.ineqlin.marginals), 0.0)
-    return Optimum(matrix, prices, float(solved.fun), int(solved.nit))
-
-
-def _blocks(parts: list[Floats]) -> Any:
-    """A sparse block diagonal matrix."""
-    from scipy.sparse import block_diag, coo_array, csr_array
-
-    return csr_array(block_diag([coo_array(part) for part in parts]))
-
-
-# nothing leaks
-
-
-def silent_release(space: Space, budget: Budget) -> Proposal | None:
-    """A release within the room that leaks nothing at all, if there is one: no measure can do better.
-
-    There is one besides the constants only where the posteriors of S given W are linearly dependent.
-    """
-    from flint import fmpz_mat
-
-    problem = space.problem
-    if problem.max_leakage is not None or fmpz_mat(problem.weights).rank() == len(space.seen):
-        return None
-    half = replace(budget, deadline=time.monotonic() + budget.remaining / 2)
-    try:
-        best = least_distortion(space, problem.ratios(0.0), half)
-    except OutOfTime:
-        return None
-    if best.cost > space.room:
-        return None
-    release = independent_release(space, best.matrix)
-    if release is None or problem.costs.expected(release) > problem.floor:
-        return None
-    stats: dict[str, float | int | str] = {"iterations": best.iterations, "stop": "nothing needs to leak"}
-    return Proposal(release, 0.0, ANALYTIC, stats=stats)
-
-
-def independent_release(space: Space, matrix: Floats) -> Channel | None:
-    """The exact solution of P(s, y) = P(s) P(y) and of the row sums, on the cells in use; None if there is none.
-
-    At a vertex its cells determine it. Otherwise the cells that are left free keep their floats.
-    """
-    kept = np.where(space.open & (matrix > NEGLIGIBLE), matrix, 0.0)
-    cells = np.argwhere(kept > 0)
-    if len(cells) > MOST_CELLS:
-        return None
-    values = _exact_solution(_equations(space, cells), [Fraction(kept[w, y]) for w, y in cells.tolist()])
-    if values is None or min(values) < 0:
-        return None
-    observed = space.problem.observation
-    total, outputs = observed.leaking.exact.total, matrix.shape[1]
-    rows = [[Fraction(0)] * outputs for _ in observed.observed]
-    for (w, y), value in zip(cells.tolist(), values, strict=True):
-        rows[space.seen[w]][y] = value
-    mean = [
-        sum((Fraction(p, total) * row[y] for p, row in zip(observed.weights, rows, strict=True)), Fraction(0))
-        for y in range(outputs)
-    ]
-    return space.problem.answer([row if p else mean for p, row in zip(observed.weights, rows, strict=True)])
-
-
-def _equations(space: Space, cells: NDArray[np.int64]) -> list[list[int]]:
-    """Integer rows (coefficients, right side): row sums, then independence release by release."""
-    observed = space.problem.observation
-    columns, total = observed.weights, observed.leaking.exact.total
-    places = [(int(space.seen[w]), int(y)) for w, y in cells]
-    equations = [[int(place[0] == w) for place in places] + [1] for w in space.seen.tolist()]
-    for y in sorted({place[1] for place in places}):
-        for row in space.problem.weights:
-            mass = sum(row)
-            equations.append([(row[w] * total - mass * columns[w]) * (at == y) for w, at in places] + [0])
-    return equations
-
-
-def _exact_solution(equations: list[list[int]], guesses: list[Fraction]) -> list[Fraction] | None:
-    """A solution with the free unknowns at their guesses; None if the equations contradict each other."""
-    from flint import fmpq, fmpq_mat, fmpz_mat
-
-    reduced, rank = fmpq_mat(fmpz_mat(equations)).rref()
-    values: list[fmpq] = [fmpq(g.numerator, g.denominator) for g in guesses]
-    unknowns = len(guesses)
-    for i in range(rank):
-        row = [reduced[i, j] for j in range(unknowns + 1)]
-        pivot = next(j for j, v in enumerate(row) if v != 0)
-        if pivot == unknowns:
-            return None
-        rest = sum((row[j] * values[j] for j in range(pivot + 1, unknowns) if row[j] != 0), fmpq(0))
-        values[pivot] = row[unknowns] - rest
-    return [Fraction(int(v.p), int(v.q)) for v in values]
 
 
 # the least level of a bound on ratios at which the distortion can be met: a search with one program a level
@@ -285,6 +106,8 @@ class _Search:
 
 def least_level(space: Space, solve: Program, budget: Budget) -> Proposal:
     """Propose the channel at the least level, with the proof that a level just below is too low."""
+    if (silent := silent_release(space, budget)) is not None:
+        return silent
     search = _Search(space, solve)
     if search.at(0.0) and search.matrix is not None:
         exact = independent_release(space, search.matrix)

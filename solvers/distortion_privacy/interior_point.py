@@ -21,6 +21,7 @@ from privopt.mechanisms import Channel
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.solvers.common.interior import Answer, Blocks, Interior, Limit, State
 from privopt.solvers.distortion_privacy._bound import better_bound
+from privopt.solvers.distortion_privacy._silent import projected_release
 from privopt.solvers.distortion_privacy._space import Space, at_once, inner_release
 
 TARGET = 2e-7
@@ -116,6 +117,8 @@ class InteriorPoint(Solver[DistortionPrivacy]):
         space = Space(problem)
         if space.room == 0:
             return Proposal(problem.reproduction(), stats={"iterations": 0, "stop": "there is no inside"})
+        if (silent := projected_release(space, budget)) is not None:
+            return silent
         until = budget.earlier(SHARE_KEPT)
         import scipy.linalg  # noqa: F401 - only what is loaded is limited
 

@@ -36,6 +36,8 @@ _SEARCHED, _SEARCHED_OF_PARTS = 0.32, 0.2
 """Shares of the time for the search: as much is needed to prove its bound again, of all parts together."""
 _STARTED = 0.2
 """Share of the time for a local search: the better the cutoff, the fewer the boxes, but these find better points, too."""
+_TRIED = 0.2
+"""Share of both shares for a first attempt: an easy problem is closed by it, and a longer limit makes no one wait."""
 
 _SHORT = 8
 """Records near the private one up to which a search is closed within seconds."""
@@ -94,28 +96,40 @@ class BranchAndBound(Solver[Redaction]):
         return self._search(problem, budget, _SEARCHED)
 
     def _search(self, problem: Redaction, budget: Budget, share: float) -> Proposal:
-        """The search for private records that are near to each other, in a share of the time."""
-        begun = budget.remaining
-        best = _start(problem, budget)
-        stop = max(0.0, budget.remaining - share * begun)
-        begin, end = _stretch(problem)
+        """The search for private records that are near to each other, in a share of the time; a short attempt first."""
+        begun, (begin, end) = budget.remaining, _stretch(problem)
         stretch = Stretch.of(problem, begin, end) if fits(problem, begin, end) else None
         if stretch is None:
-            return Proposal(best, utility_bound(problem, 0.0)[1], {})
-        most = utility_bound(problem, 0.0)[1]
-        cutoff = max(0.0, most - problem.evaluate(best).utility)
-        search = Search(stretch, cutoff)
-        while not search.done and search.boxes < MAX_BOXES and budget.remaining > stop:
-            search.advance(MAX_BOXES)
-            bound = utility_bound(problem, search.bound)[1]
-            budget.report(most - search.cutoff, bound, fraction=min(1.0, search.boxes / 1e5))
-        if search.point is not None:
-            best = _better(problem, best, search.point, begin)
+            return Proposal(_start(problem, budget, _STARTED * begun), utility_bound(problem, 0.0)[1], {})
+        best = problem.safe()
+        for part in (_TRIED, 1.0):
+            best = _best(problem, _start(problem, budget, part * _STARTED * begun), best)
+            stop = max(0.0, budget.remaining - part * share * begun)
+            cutoff = max(0.0, _most(problem) - problem.evaluate(best).utility)
+            search = Search(stretch, cutoff)
+            _advance(problem, search, budget, stop)
+            if search.point is not None:
+                best = _better(problem, best, search.point, begin)
+            if search.done:
+                break
         stats: dict[str, float | int | str] = {"boxes": search.boxes, "records": end - begin}
         if not search.done:
             stats["stop"] = "out of time" if search.boxes < MAX_BOXES else "enough boxes"
         dual = {"kind": KIND, "begin": begin, "end": end, "cutoff": cutoff, "boxes": search.boxes}
         return Proposal(best, utility_bound(problem, search.bound)[1], dual, stats=stats)
+
+
+def _advance(problem: Redaction, search: Search, budget: Budget, stop: float) -> None:
+    """Split boxes until the search has ended, or that many seconds are left."""
+    while not search.done and search.boxes < MAX_BOXES and budget.remaining > stop:
+        search.advance(MAX_BOXES)
+        bound = utility_bound(problem, search.bound)[1]
+        budget.report(_most(problem) - search.cutoff, bound, fraction=min(1.0, search.boxes / 1e5))
+
+
+def _most(problem: Redaction) -> float:
+    """The utility of a release that costs nothing."""
+    return utility_bound(problem, 0.0)[1]
 
 
 def _wide(problem: Redaction) -> bool:
@@ -133,15 +147,15 @@ def _stretch(problem: Redaction) -> tuple[int, int]:
     return begin, end
 
 
-def _start(problem: Redaction, budget: Budget) -> RedactionMechanism:
-    """The best of the incumbent, or else of the cheap mechanisms, and a local search."""
+def _start(problem: Redaction, budget: Budget, seconds: float) -> RedactionMechanism:
+    """The best of the incumbent, or else of the cheap mechanisms, and a local search of some seconds."""
     solvers: list[Solver[Redaction]] = [JointSearch() if problem.form == "local" else Sequential()]
     best = problem.safe()
     if isinstance(budget.incumbent, RedactionMechanism):
         best = budget.incumbent
     else:
         solvers = [Windows(), Relaxation(), *solvers]
-    brief = Budget(time.monotonic() + _STARTED * budget.remaining, budget.seed)
+    brief = Budget(time.monotonic() + seconds, budget.seed)
     for solver in solvers:
         if solver.refuse(problem) is None:
             proposed = solver.run(problem, brief).mechanism

@@ -10,7 +10,9 @@ import pytest
 
 import privopt as po
 from privopt.arrays import Floats
+from privopt.core.solver import Budget
 from privopt.problems.distortion_privacy.bound import prove
+from privopt.solvers.distortion_privacy._silent import silent_matrix
 from privopt.solvers.distortion_privacy._space import Space
 from privopt.solvers.distortion_privacy.exponential_mixing import (
     NARROWER,
@@ -169,3 +171,43 @@ def test_no_temperature_that_could_win_is_left_out(leakage: str, seed: int) -> N
     cost = -there.evaluate(proposed).objective - float(there.costs.least)
     assert min(reached[: len(TEMPERATURES)]) >= cost - 1e-3 * abs(cost)
     assert cost >= min(reached) - 1e-3 * abs(min(reached))
+
+
+def dependent(n: int, seed: int) -> po.JointDistribution:
+    """Six secrets and more symbols: their posteriors depend on each other linearly."""
+    rng = np.random.default_rng(seed)
+    return po.JointDistribution.normalised(rng.dirichlet(np.ones(n), size=6) / 6)
+
+
+def least_of_silence(joint: po.JointDistribution, cost: Floats) -> float:
+    """The least distortion of a release that is independent of the secret, by a linear program of all cells."""
+    from scipy.optimize import linprog
+
+    p = np.asarray(joint.table, dtype=float)
+    n, outputs = cost.shape
+    rows = p - np.outer(p.sum(axis=1), p.sum(axis=0))
+    found = linprog(
+        (p.sum(axis=0)[:, None] * cost).ravel(),
+        A_eq=np.vstack([np.kron(rows[:-1], np.eye(outputs)), np.kron(np.eye(n), np.ones(outputs))]),
+        b_eq=np.concatenate([np.zeros(5 * outputs), np.ones(n)]),
+        method="highs",
+    )
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("leakage", ["mutual_information", "maximal_leakage", "lip"])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_need_not_leak_is_found_by_projections_down_to_the_least_distortion(
+    leakage: str, seed: int
+) -> None:
+    joint, cost = dependent(70, seed), line(70)
+    least = least_of_silence(joint, cost)
+    for room in (1.05, 1.5):
+        there = po.DistortionPrivacy(joint, cost, max_distortion=room * least, leakage=leakage)
+        solution = po.solve(there)
+        assert solution.status is po.Status.OPTIMAL
+        assert solution.certified
+        assert solution.leakage <= 1e-15
+        assert solution.stats["stop"] == "nothing needs to leak"
+    below = po.DistortionPrivacy(joint, cost, max_distortion=0.98 * least, leakage=leakage)
+    assert silent_matrix(Space(below), Budget()) is None
