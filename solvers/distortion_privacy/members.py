@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.highs import silent_highs
 from privopt.core.solver import Budget
 from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.problems.distortion_privacy.bound import scores
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.local_information_privacy.members import Demand, cells, farthest_of_each, written
 from privopt.problems.robust_reading import SetReader
-from privopt.solvers.common.highs import silent_highs
 
 ROUNDS = 150
 """Programs at most."""

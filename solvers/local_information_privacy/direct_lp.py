@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.highs import Rows, least
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.bound import analytic_bound
@@ -133,32 +134,25 @@ class DirectLp(Solver[LocalInformationPrivacy]):
 
 
 def _solved(problem: LocalInformationPrivacy, lp: Program, seconds: float) -> Proposal:
-    from scipy.optimize import linprog
-
     k, m = lp.cost.shape
-    solution = linprog(
+    solved = least(
         lp.cost.ravel(),
-        A_ub=lp.inequalities(),
-        b_ub=np.zeros(len(lp.rows) * m),
-        A_eq=lp.equations(),
-        b_eq=lp.marginal,
-        method="highs-ds",
-        options={
-            "time_limit": seconds,
-            "primal_feasibility_tolerance": TOLERANCE,
-            "dual_feasibility_tolerance": TOLERANCE,
-        },
+        Rows.sparse(lp.inequalities(), 0.0),
+        Rows.sparse(lp.equations(), lp.marginal),
+        tolerance=TOLERANCE,
+        seconds=seconds,
     )
+    if solved is None:
+        late: dict[str, float | int | str] = {"vertices": 0, "stop": "HiGHS ended without an optimum"}
+        return Proposal(problem.safe(), analytic_bound(problem), ANALYTIC, stats=late)
     stats: dict[str, float | int | str] = {
-        "iterations": int(solution.nit),
+        "iterations": solved.iterations,
         "vertices": 0,
-        "stop": str(solution.message),
+        "stop": "solved to optimality",
     }
-    if solution.x is None:
-        return Proposal(problem.safe(), analytic_bound(problem), ANALYTIC, stats=stats)
-    channel = problem.answer(matrix_from_joint(problem, solution.x.reshape(k, m)))
+    channel = problem.answer(matrix_from_joint(problem, solved.point.reshape(k, m)))
     if problem.delta > 0:
         return Proposal(channel, analytic_bound(problem), ANALYTIC, stats=stats)
-    multipliers = np.maximum(-solution.ineqlin.marginals, 0.0).reshape(len(lp.rows), m).T
+    multipliers = solved.multipliers.reshape(len(lp.rows), m).T
     dual = {"kind": "linear", "multipliers": multipliers.tolist()}
     return Proposal(channel, linear_bound(problem, multipliers), dual, stats=stats)

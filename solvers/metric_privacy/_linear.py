@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.highs import silent_highs
 from privopt.core.solver import Budget
-from privopt.solvers.common.highs import silent_highs
 
 TOLERANCE = 1e-8
 """Asked of HiGHS, for rows and for reduced costs."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Bools, Floats, Ints
+from privopt.core.highs import silent_highs
 from privopt.core.solver import Budget
-from privopt.solvers.common.highs import silent_highs
 from privopt.solvers.metric_privacy._inside import solve_inside
 from privopt.solvers.metric_privacy._parts import Answer, Part, alone
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.highs import Rows, least
 from privopt.core.registry import find_solver
 from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal
 from privopt.mechanisms import Mechanism
@@ -102,6 +103,9 @@ def step_guarantee(problem: SequenceInformationPrivacy) -> Guarantee:
     return Guarantee.OPTIMAL if single else Guarantee.BOUNDED
 
 
+HOPELESS = 4.0
+"""How many times the time left a policy may be predicted to take before its programs are not even measured."""
+
 LATE = 0.25
 """Seconds past the deadline that the judgement of a policy is predicted to end, at most."""
 
@@ -143,7 +147,7 @@ def _in_time(
     """The policy of a rule, or None where its kernels could not be judged in time, as predicted or as the first ones took."""
     plain = SequencePolicy(problem.chain, problem.epsilon, problem.batch, problem.distortion, rule)
     first, later = asked(problem, plain)
-    if one * (first + later) > budget.remaining + LATE:
+    if one * (first + later) > HOPELESS * (budget.remaining + LATE):
         return None
     words = len(problem.setting(min(problem.batch, problem.span)).inputs)
     if (
@@ -261,19 +265,17 @@ def _by_programs(step: Step, levels: Levels, budget: Budget) -> Floats | None:
 
 def _program(row: Floats, cost: Floats, levels: Levels) -> Floats | None:
     """The prices of one distribution, all positive: variables T, then K row by row."""
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_array
-
     (n, m), cells = cost.shape, np.arange(cost.size)
     ones = np.ones(cost.size)
-    tops: Any = csr_array(
-        (np.r_[-ones / levels.theta, ones], (np.r_[cells, cells], np.r_[cells % m, m + cells])),
-        shape=(n * m, m + n * m),
+    tops = Rows.cells(
+        np.r_[cells, cells], np.r_[cells % m, m + cells], np.r_[-ones / levels.theta, ones], 0.0 * ones
     )
-    sums: Any = csr_array(
-        (np.r_[ones, np.ones(m)], (np.r_[cells // m, np.full(m, n)], np.r_[m + cells, np.arange(m)])),
-        shape=(n + 1, m + n * m),
+    sums = Rows.cells(
+        np.r_[cells // m, np.full(m, n)],
+        np.r_[m + cells, np.arange(m)],
+        np.r_[ones, np.ones(m)],
+        np.ones(n + 1),
     )
     price = np.r_[levels.low * (row @ cost), (levels.room * row[:, None] * cost).ravel()]
-    solved = linprog(price, A_ub=tops, b_ub=0.0 * ones, A_eq=sums, b_eq=np.ones(n + 1), method="highs")
-    return np.asarray(solved.eqlin.marginals[:n]) if solved.status == 0 else None
+    solved = least(price, tops, sums)
+    return None if solved is None else solved.prices[:n]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.highs import silent_highs
 from privopt.core.solver import Budget
 from privopt.models import JointDistribution
 from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.models.ambiguity.row_set import RowSet
 from privopt.problems.local_information_privacy.members import Demand, written
 from privopt.problems.trade_off.over_set import as_spread
-from privopt.solvers.common.highs import silent_highs
 
 CLIMBS = 8
 """Programs from one start at most."""

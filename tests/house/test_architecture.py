@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("privopt", "problems", "solvers", "benchmarks")
 LAYERS = ("base", "knowledge", "core", "problems", "solvers", "shown", "top")
 BASE = {
-    "privopt.arrays", "privopt.errors", "privopt.core.exact", "privopt.core.balls",
+    "privopt.arrays", "privopt.errors", "privopt.core.exact", "privopt.core.balls", "privopt.core.highs",
     "privopt.files.labels", "privopt.files.numbers", "privopt.files.paths",
     "privopt.files.private", "privopt.files.text",
 }  # fmt: skip

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
+from privopt.core.highs import silent_highs
 from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.common.highs import silent_highs
 
 ALLOWANCE = 1e-13
 """What a search in floats takes off every box, relative to max(1, the size of its terms); no proof rests on it."""

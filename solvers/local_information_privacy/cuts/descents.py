@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.highs import silent_highs
 from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.layers import Layers
-from privopt.solvers.common.highs import silent_highs
 from privopt.solvers.local_information_privacy.columns.program import phi
 from privopt.solvers.local_information_privacy.cuts.mixtures import Bound, Mixtures
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.highs import Rows, least
 from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.bound import analytic_bound, priced_bound
 from privopt.problems.local_information_privacy.data import posterior_rows
@@ -89,17 +90,12 @@ def _linear(problem: LocalInformationPrivacy, prices: Floats) -> tuple[float, ob
 
 def _cheapest(losses: Floats, rows: Floats) -> Floats:
     """Multipliers (columns, rows) of the cheapest posterior of each column of losses, in one program."""
-    from scipy.optimize import linprog
-
     count, n = losses.shape
-    solution = linprog(
+    solved = least(
         losses.ravel(),
-        A_ub=np.kron(np.eye(count), rows),
-        b_ub=np.zeros(count * len(rows)),
-        A_eq=np.kron(np.eye(count), np.ones((1, n))),
-        b_eq=np.ones(count),
-        method="highs",
+        Rows.dense(np.asarray(np.kron(np.eye(count), rows), dtype=np.float64), 0.0),
+        Rows.dense(np.repeat(np.eye(count), n, axis=1), 1.0),
     )
-    if solution.ineqlin.marginals is None:
-        raise ArithmeticError(f"the program of the multipliers ended as {solution.message!r}")
-    return np.asarray(np.maximum(-solution.ineqlin.marginals, 0.0)).reshape(count, len(rows))
+    if solved is None:
+        raise ArithmeticError("the program of the multipliers ended without an optimum")
+    return solved.multipliers.reshape(count, len(rows))

@@ -15,11 +15,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from privopt.arrays import Floats, Ints
+from privopt.core.highs import Rows, least
 from privopt.mechanisms.policy.fixed import Levels
 
 TOLERANCE = 1e-10
@@ -37,7 +37,7 @@ class Solved:
     marginal: Floats
     prices: Floats
     iterations: int
-    message: str
+    message: str = "solved to optimality"
 
 
 def solve_program(p: Floats, cost: Floats, levels: Levels, seconds: float) -> Solved | None:
@@ -49,57 +49,37 @@ def solve_program(p: Floats, cost: Floats, levels: Levels, seconds: float) -> So
         Positive probabilities that sum to about 1.
     cost : array (k, m)
     """
-    from scipy.optimize import linprog
-
     k, m = cost.shape
     objective = np.concatenate(
         [(levels.room * p[:, None] * cost).ravel(), levels.theta * levels.low * (p @ cost)]
     )
     below, equal = _rows(p, m, levels.theta)
-    solved = linprog(
-        objective,
-        A_ub=below,
-        b_ub=np.zeros(k * m),
-        A_eq=equal,
-        b_eq=np.concatenate([np.ones(k), np.zeros(m)]),
-        method="highs-ds",
-        options={
-            "time_limit": max(0.01, min(seconds, 1e9)),
-            "primal_feasibility_tolerance": TOLERANCE,
-            "dual_feasibility_tolerance": TOLERANCE,
-        },
-    )
-    if solved.x is None or solved.eqlin.marginals is None or solved.status != 0:
+    solved = least(objective, below, equal, tolerance=TOLERANCE, seconds=seconds)
+    if solved is None:
         return None
-    kernel = np.clip(np.asarray(solved.x)[: k * m].reshape(k, m), 0.0, 1.0)
-    marginal = np.maximum(np.asarray(solved.x)[k * m :], 0.0) * levels.theta
+    kernel = np.clip(solved.point[: k * m].reshape(k, m), 0.0, 1.0)
+    marginal = np.maximum(solved.point[k * m :], 0.0) * levels.theta
     with np.errstate(all="ignore"):  # prices that are not finite prove nothing, and are refused as a dual
-        lam = np.asarray(solved.eqlin.marginals)[:k] / (levels.room * p)
-    return Solved(kernel, marginal, lam, int(solved.nit), str(solved.message))
+        lam = solved.prices[:k] / (levels.room * p)
+    return Solved(kernel, marginal, lam, solved.iterations)
 
 
-def _rows(p: Floats, m: int, theta: float) -> tuple[Any, Any]:
+def _rows(p: Floats, m: int, theta: float) -> tuple[Rows, Rows]:
     """K(x, y) - z(y) <= 0, and the two kinds of equations."""
-    from scipy.sparse import csr_array
-
     k = len(p)
     below, columns, ends = _frame(k, m)
     means = np.empty((m, k + 1))
     means[:, :k], means[:, k] = p / theta, -1.0
-    data = np.concatenate([np.ones(k * m), means.ravel()])
-    return below, csr_array((data, columns, ends), shape=(k + m, k * m + m))
+    values = np.concatenate([np.ones(k * m), means.ravel()])
+    return below, Rows(values, columns, ends, np.concatenate([np.ones(k), np.zeros(m)]))
 
 
 @lru_cache(maxsize=16)
-def _frame(k: int, m: int) -> tuple[Any, Ints, Ints]:
+def _frame(k: int, m: int) -> tuple[Rows, Ints, Ints]:
     """K(x, y) - z(y), and where the entries of the equations stand: what is the same for all distributions."""
-    from scipy.sparse import csr_array
-
     cells = np.arange(k * m)
     places = np.stack([cells, k * m + cells % m], axis=1).ravel()
-    below = csr_array(
-        (np.tile([1.0, -1.0], k * m), places, 2 * np.arange(k * m + 1)), shape=(k * m, k * m + m)
-    )
+    below = Rows(np.tile([1.0, -1.0], k * m), places, 2 * np.arange(k * m + 1), np.zeros(k * m))
     mixed = np.concatenate([cells.reshape(k, m), k * m + np.arange(m)[None, :]]).T
     ends = np.concatenate([m * np.arange(k), k * m + (k + 1) * np.arange(m + 1)])
     return below, np.concatenate([cells, mixed.ravel()]), ends

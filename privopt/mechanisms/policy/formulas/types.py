@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats, Ints
+from privopt.core.highs import Rows, least
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.program import cheapest_row
 
@@ -179,35 +180,33 @@ def _program(
     types: JointTypes, mass: Floats, cost: Floats, means: Floats, heavy: Any, levels: Levels
 ) -> tuple[Floats, Floats, Floats, int] | None:
     """K on the heavy types, Q / theta and prices of the rows."""
-    from scipy.optimize import linprog
-    from scipy.sparse import coo_array, csr_array, hstack, vstack
-
     at = np.flatnonzero(heavy[types.source])
     kinds, count, outs = int(heavy.sum()), len(at), len(means)
-    rank = np.cumsum(heavy) - 1
-    row, column, p = rank[types.source[at]], types.target[at], mass[types.source[at]]
-    own = np.arange(count)
-    sums = coo_array((np.ones(count), (row, own)), shape=(kinds, count + outs))
-    into = coo_array((p / levels.theta, (column, own)), shape=(outs, count))
-    eye = coo_array((-np.ones(outs), (np.arange(outs), np.arange(outs))), shape=(outs, outs))
-    tops = coo_array((-types.share[at], (own, column)), shape=(count, outs))
-    ones = coo_array((np.ones(count), (own, own)), shape=(count, count))
-    below: Any = csr_array(hstack([ones, tops]))
-    equal: Any = csr_array(vstack([sums, hstack([into, eye])]))
-    solved = linprog(
-        np.concatenate([levels.room * p * cost[at], levels.theta * levels.low * means]),
-        A_ub=below,
-        b_ub=np.zeros(count),
-        A_eq=equal,
-        b_eq=np.concatenate([np.ones(kinds), np.zeros(outs)]),
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE},
+    row, column, p = (np.cumsum(heavy) - 1)[types.source[at]], types.target[at], mass[types.source[at]]
+    own, tops = np.arange(count), count + np.arange(outs)
+    below = Rows.cells(
+        np.concatenate([own, own]),
+        np.concatenate([own, count + column]),
+        np.concatenate([np.ones(count), -types.share[at]]),
+        np.zeros(count),
     )
-    if solved.x is None or solved.status != 0:
+    equal = Rows.cells(
+        np.concatenate([row, kinds + column, kinds + np.arange(outs)]),
+        np.concatenate([own, own, tops]),
+        np.concatenate([np.ones(count), p / levels.theta, -np.ones(outs)]),
+        np.concatenate([np.ones(kinds), np.zeros(outs)]),
+    )
+    objective = np.concatenate([levels.room * p * cost[at], levels.theta * levels.low * means])
+    solved = least(objective, below, equal, tolerance=TOLERANCE)
+    if solved is None:
         return None
-    point = np.maximum(np.asarray(solved.x), 0.0)
-    prices = np.asarray(solved.eqlin.marginals)[:kinds] / (levels.room * mass[heavy])
-    return point[:count], point[count:], prices, int(solved.nit)
+    point = np.maximum(solved.point, 0.0)
+    return (
+        point[:count],
+        point[count:],
+        solved.prices[:kinds] / (levels.room * mass[heavy]),
+        solved.iterations,
+    )
 
 
 def _sum(where: Any, what: Floats) -> Floats:

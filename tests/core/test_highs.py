@@ -36,7 +36,7 @@ def test_without_a_standard_output_it_solves_all_the_same(tmp_path: Path) -> Non
     code = (
         "import os, sys\n"
         "os.close(1)\n"
-        "from privopt.solvers.common.highs import silent_highs\n"
+        "from privopt.core.highs import silent_highs\n"
         "silent_highs({}).run()\n"
         "sys.exit(7)\n"
     )

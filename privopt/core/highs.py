@@ -1,0 +1,196 @@
+"""HiGHS without its banner, which some versions print once a process, and linear programs by it.
+
+A program takes HiGHS as its own package has it: the optimisers of SciPy, which bring it along too, are loaded for half a second.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from privopt.arrays import Floats, Ints
+
+_ALONE = threading.Lock()
+
+
+def silent_highs(options: Mapping[str, str | float]) -> Any:
+    """A HiGHS object on one thread that prints nothing; its package has no types.
+
+    Parameters
+    ----------
+    options : mapping
+        Options of HiGHS, by name.
+    """
+    import highspy
+
+    with _ALONE:
+        _banner()
+    make: Any = highspy.Highs
+    highs = make()
+    for name, value in {"output_flag": False, "threads": 1, **options}.items():
+        highs.setOptionValue(name, value)
+    return highs
+
+
+@cache
+def _banner() -> None:
+    """Let the first object print what it has to say where nobody reads it."""
+    import highspy
+
+    make: Any = highspy.Highs
+    try:
+        kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    except OSError:  # there is no standard output
+        make()
+        return
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    flush = ctypes.CDLL("ucrtbase" if os.name == "nt" else None).fflush
+    flush(None)
+    os.dup2(nowhere, 1)
+    try:
+        make()
+        flush(None)
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Sparse rows with their right sides: row i has ``values[ends[i]:ends[i + 1]]`` in ``columns`` of the same places."""
+
+    values: Floats
+    columns: Ints
+    ends: Ints
+    right: Floats
+
+    @classmethod
+    def dense(cls, matrix: Floats, right: ArrayLike) -> Rows:
+        """The rows of a matrix, shape (r, n).
+
+        Examples
+        --------
+        >>> Rows.dense(np.array([[0.0, 2.0], [1.0, 0.0]]), 0.0).columns.tolist()
+        [1, 0]
+        """
+        used = matrix != 0
+        ends = np.concatenate([[0], np.cumsum(used.sum(axis=1))])
+        right = np.broadcast_to(np.asarray(right, dtype=np.float64), len(matrix))
+        return cls(matrix[used], np.nonzero(used)[1], ends, right)
+
+    @classmethod
+    def sparse(cls, matrix: Any, right: ArrayLike) -> Rows:
+        """The rows of a sparse matrix of SciPy."""
+        rows = matrix.tocsr()
+        right = np.broadcast_to(np.asarray(right, dtype=np.float64), rows.shape[0])
+        return cls(rows.data, rows.indices, rows.indptr, right)
+
+    @classmethod
+    def cells(cls, rows: Ints, columns: Ints, values: Floats, right: Floats) -> Rows:
+        """From coordinates, none of which comes twice.
+
+        Examples
+        --------
+        >>> Rows.cells(np.array([1, 0]), np.array([0, 1]), np.array([3.0, 4.0]), np.zeros(2)).values.tolist()
+        [4.0, 3.0]
+        """
+        order = np.argsort(rows, kind="stable")
+        ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(right)))])
+        return cls(values[order], columns[order], ends, right)
+
+    def __len__(self) -> int:
+        return len(self.right)
+
+
+@dataclass(frozen=True, eq=False)
+class Least:
+    """The optimum of a linear program.
+
+    ``multipliers`` are those of the inequalities, >= 0; ``prices`` those of the equations: by how much the value rises with
+    the right side.
+    """
+
+    point: Floats
+    value: float
+    multipliers: Floats
+    prices: Floats
+    iterations: int
+
+
+def least(
+    cost: Floats,
+    below: Rows,
+    equal: Rows,
+    *,
+    lower: ArrayLike = 0.0,
+    upper: ArrayLike = math.inf,
+    tolerance: float = 1e-7,
+    seconds: float = math.inf,
+) -> Least | None:
+    """Minimise cost . x over ``below`` x <= right, ``equal`` x = right and lower <= x <= upper, by the simplex method.
+
+    Parameters
+    ----------
+    cost : array (n,)
+    below, equal : Rows
+    lower, upper : array (n,) or float
+    tolerance : float
+        On rows and on reduced costs; HiGHS takes none below 1e-10.
+    seconds : float
+
+    Returns
+    -------
+    Least, or None where HiGHS ended without an optimum.
+
+    Examples
+    --------
+    >>> none, sums = Rows.dense(np.zeros((0, 2)), 0.0), Rows.dense(np.ones((1, 2)), 1.0)
+    >>> best = least(np.array([2.0, 1.0]), none, sums, upper=0.75)
+    >>> None if best is None else (best.point.tolist(), best.value, best.prices.tolist())
+    ([0.25, 0.75], 1.25, [2.0])
+    """
+    import highspy
+
+    highs = silent_highs(
+        {
+            "solver": "simplex",
+            "primal_feasibility_tolerance": tolerance,
+            "dual_feasibility_tolerance": tolerance,
+            "time_limit": min(max(seconds, 0.01), 1e9),
+        }
+    )
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(cost), len(below) + len(equal)
+    lp.col_cost_ = cost
+    lp.col_lower_, lp.col_upper_ = (np.broadcast_to(np.asarray(x, float), len(cost)) for x in (lower, upper))
+    lp.row_lower_ = np.concatenate([np.full(len(below), -math.inf), equal.right])
+    lp.row_upper_ = np.concatenate([below.right, equal.right])
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = np.concatenate([below.ends, below.ends[-1] + equal.ends[1:]]).astype(np.int32)
+    lp.a_matrix_.index_ = np.concatenate([below.columns, equal.columns]).astype(np.int32)
+    lp.a_matrix_.value_ = np.concatenate([below.values, equal.values])
+    highs.passModel(lp)
+    highs.run()
+    if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    solution, info = highs.getSolution(), highs.getInfo()
+    duals = np.array(solution.row_dual, dtype=np.float64)
+    return Least(
+        np.array(solution.col_value, dtype=np.float64),
+        float(info.objective_function_value),
+        np.maximum(-duals[: len(below)], 0.0),
+        duals[len(below) :],
+        int(info.simplex_iteration_count),
+    )
