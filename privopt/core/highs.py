@@ -110,6 +110,23 @@ class Rows:
         ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(right)))])
         return cls(values[order], columns[order], ends, right)
 
+    def with_column(self, place: int, values: Floats) -> Rows:
+        """One more unknown, at a place beyond all others; values has shape (r,).
+
+        Examples
+        --------
+        >>> rows = Rows.dense(np.array([[1.0], [2.0]]), 0.0).with_column(1, np.array([0.0, 5.0]))
+        >>> rows.values.tolist(), rows.columns.tolist()
+        ([1.0, 2.0, 5.0], [0, 0, 1])
+        """
+        used = np.flatnonzero(values)
+        return Rows.cells(
+            np.concatenate([np.repeat(np.arange(len(self)), np.diff(self.ends)), used]),
+            np.concatenate([self.columns, np.full(len(used), place)]),
+            np.concatenate([self.values, values[used]]),
+            self.right,
+        )
+
     def __len__(self) -> int:
         return len(self.right)
 
@@ -129,7 +146,7 @@ class Least:
     iterations: int
 
 
-def least(
+def minimise(
     cost: Floats,
     below: Rows,
     equal: Rows,
@@ -157,7 +174,7 @@ def least(
     Examples
     --------
     >>> none, sums = Rows.dense(np.zeros((0, 2)), 0.0), Rows.dense(np.ones((1, 2)), 1.0)
-    >>> best = least(np.array([2.0, 1.0]), none, sums, upper=0.75)
+    >>> best = minimise(np.array([2.0, 1.0]), none, sums, upper=0.75)
     >>> None if best is None else (best.point.tolist(), best.value, best.prices.tolist())
     ([0.25, 0.75], 1.25, [2.0])
     """

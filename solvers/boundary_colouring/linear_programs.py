@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privopt.arrays import Floats, Ints
+from privopt.core.highs import Least, Rows, minimise
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.colouring.steps import LARGEST, Pair, Step
@@ -69,41 +70,33 @@ def solve_program(
 
     ``box``, (n, 2), bounds the probabilities; [0, 1] by default. The rows are divided by e^eps, so that no coefficient exceeds 1.
     """
-    scale = float(np.abs(gains).max(initial=0.0)) or 1.0
-    bounds = (0.0, 1.0) if box is None else box
-    result = _highs(-gains / scale, _rows(edges, len(gains), one), (None, None), bounds, seconds)
-    if result is None:
+    scale, n = float(np.abs(gains).max(initial=0.0)) or 1.0, len(gains)
+    bounds = np.tile([0.0, 1.0], (n, 1)) if box is None else box
+    free = Rows.dense(np.zeros((0, n)), 0.0)
+    solved = _optimum(-gains / scale, _rows(edges, one), free, bounds, seconds)
+    if solved is None:
         return None
-    rows = np.maximum(-result.ineqlin.marginals, 0.0).reshape(4, len(edges)).T
-    return Solved(np.clip(result.x, 0.0, 1.0), rows * (scale * one.decay), int(result.nit))
+    rows = solved.multipliers.reshape(4, len(edges)).T
+    return Solved(np.clip(solved.point, 0.0, 1.0), rows * (scale * one.decay), solved.iterations)
 
 
-def _highs(
-    cost: Floats, inequalities: tuple[Any, Any], equations: tuple[Any, Any], bounds: Any, seconds: float
-) -> Any:
-    """What HiGHS ends with in some seconds, or None."""
-    from scipy.optimize import linprog
-
+def _optimum(cost: Floats, below: Rows, equal: Rows, bounds: Floats, seconds: float) -> Least | None:
+    """What HiGHS ends with in some seconds, at the finest tolerance at which it ends, or None."""
     until = time.monotonic() + max(seconds, 0.01)
     for tolerance in TOLERANCES:
         left = until - time.monotonic()
         if left <= 0:
             return None
-        options: Any = {
-            "time_limit": left,
-            "primal_feasibility_tolerance": tolerance,
-            "dual_feasibility_tolerance": tolerance,
-        }
-        result = linprog(cost, *inequalities, *equations, bounds, method="highs-ds", options=options)
-        if result.x is not None:
-            return result
+        solved = minimise(
+            cost, below, equal, lower=bounds[:, 0], upper=bounds[:, 1], tolerance=tolerance, seconds=left
+        )
+        if solved is not None:
+            return solved
     return None
 
 
-def _rows(edges: Ints, n: int, one: Step) -> tuple[Any, Floats]:
+def _rows(edges: Ints, one: Step) -> Rows:
     """Rows block by block: colour 1 and 2 from u to v, then from v to u."""
-    from scipy.sparse import csr_array
-
     m = len(edges)
     u, v = edges[:, 0], edges[:, 1]
     small, large = np.full(m, one.decay), np.ones(m)
@@ -112,8 +105,7 @@ def _rows(edges: Ints, n: int, one: Step) -> tuple[Any, Floats]:
     row = np.arange(m)
     rows = np.concatenate([block * m + row for block in (0, 0, 1, 1, 2, 2, 3, 3)])
     first, second = one.decay * one.delta, 1.0 - one.decay * (1.0 - one.delta)
-    limits = np.repeat([first, second, first, second], m)
-    return csr_array((entries, (rows, columns)), shape=(4 * m, n)), limits
+    return Rows.cells(rows, columns, entries, np.repeat([first, second, first, second], m))
 
 
 @register
@@ -245,10 +237,8 @@ class Program:
         n, k, _ = self.shape
         return n * k + self.slack + (self.weights is None)
 
-    def inequalities(self) -> tuple[Any, Floats]:
+    def inequalities(self) -> Rows:
         """Privacy by arc and colour (divided by e^eps), then the sums of excesses, then the worst case by vertex."""
-        from scipy.sparse import csr_array
-
         n, k, arcs = self.shape
         starts = np.repeat(np.arange(n), np.diff(self.graph.indptr))
         cell = np.arange(k)[None, :]
@@ -270,17 +260,12 @@ class Program:
             columns += [vertex * k + self.graph.codes, np.full(n, self.unknowns - 1)]
             entries += [np.full(n, -1.0), np.ones(n)]
             limits.append(np.zeros(n))
-            count += n
-        cells = (np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns)))
-        return csr_array(cells, shape=(count, self.unknowns)), np.concatenate(limits)
+        return Rows.cells(*(np.concatenate(parts) for parts in (rows, columns, entries, limits)))
 
-    def equations(self) -> tuple[Any, Floats]:
+    def equations(self) -> Rows:
         """Every row is a distribution."""
-        from scipy.sparse import csr_array
-
         n, k, _ = self.shape
-        cells = (np.ones(n * k), (np.repeat(np.arange(n), k), np.arange(n * k)))
-        return csr_array(cells, shape=(n, self.unknowns)), np.ones(n)
+        return Rows.cells(np.repeat(np.arange(n), k), np.arange(n * k), np.ones(n * k), np.ones(n))
 
     def bounds(self) -> Floats:
         """Probabilities, with prescribed distributions held fixed; (unknowns, 2)."""
@@ -306,20 +291,20 @@ class Program:
 
 def best_distributions(program: Program, seconds: float) -> Distributions | None:
     """The best distributions, or None where HiGHS ends without any."""
-    result = _highs(program.cost(), program.inequalities(), program.equations(), program.bounds(), seconds)
-    if result is None:
+    solved = _optimum(program.cost(), program.inequalities(), program.equations(), program.bounds(), seconds)
+    if solved is None:
         return None
     n, k, arcs = program.shape
-    rows = np.maximum(result.x[: n * k].reshape(n, k), 0.0)
+    rows = np.maximum(solved.point[: n * k].reshape(n, k), 0.0)
     rows /= rows.sum(axis=1, keepdims=True)
-    duals = np.maximum(-result.ineqlin.marginals, 0.0)
+    duals = solved.multipliers
     scale = 1.0 if program.weights is None else float(program.weights.max())
     multipliers = duals[: arcs * k].reshape(arcs, k) * (program.one.decay * scale)
     if program.weights is not None:
-        return Distributions(rows, -float(result.fun) * scale, multipliers, None)
+        return Distributions(rows, -solved.value * scale, multipliers, None)
     last = duals[-n:]
     total = float(last.sum()) or 1.0
-    return Distributions(rows, -float(result.fun), multipliers / total, last / total)
+    return Distributions(rows, -solved.value, multipliers / total, last / total)
 
 
 def contradiction(program: Program, seconds: float) -> dict[str, Any] | None:
@@ -328,24 +313,22 @@ def contradiction(program: Program, seconds: float) -> dict[str, Any] | None:
     All constraints of privacy are loosened by one number. If its least value is above 0, the multipliers that prove this
     are, by Farkas' lemma, a proof that at 0 there is nothing.
     """
-    from scipy.sparse import csr_array, hstack
-
     _, k, arcs = program.shape
-    (table, limits), (whole, ones) = program.inequalities(), program.equations()
-    loose = np.zeros((table.shape[0], 1))
+    strict = program.inequalities()
+    loose = np.zeros(len(strict))
     loose[: arcs * k] = -program.one.decay
     cost = np.zeros(program.unknowns + 1)
     cost[-1] = 1.0
-    result = _highs(
+    solved = _optimum(
         cost,
-        (hstack([table, csr_array(loose)], format="csr"), limits),
-        (hstack([whole, csr_array((len(ones), 1))], format="csr"), ones),
+        strict.with_column(program.unknowns, loose),
+        program.equations(),
         np.vstack([program.bounds(), [[0.0, 1.0]]]),
         seconds,
     )
-    if result is None or not float(result.fun) > 0.0:
+    if solved is None or not solved.value > 0.0:
         return None
-    multipliers = np.maximum(-result.ineqlin.marginals[: arcs * k], 0.0) * program.one.decay
+    multipliers = solved.multipliers[: arcs * k] * program.one.decay
     return linear_dual(multipliers.reshape(arcs, k))
 
 

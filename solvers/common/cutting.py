@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.highs import Rows, minimise
 from privopt.core.solver import Budget, Proposal
 from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
@@ -40,34 +40,24 @@ def least_of_largest(rows: Floats, p: Floats, costs: Sequence[Floats], budget: B
     >>> None if answer is None else answer.value
     1.0
     """
-    from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack, kron, vstack
 
     (k, outputs), count = costs[0].shape, len(rows)
     bounds = hstack([kron(csr_array(rows), eye_array(outputs)), csr_array((count * outputs, 1))])
     tops = hstack([csr_array(np.array(costs).reshape(len(costs), -1)), csr_array(-np.ones((len(costs), 1)))])
-    upper: Any = csr_array(vstack([bounds, tops]))
-    equal: Any = csr_array(hstack([kron(eye_array(k), np.ones((1, outputs))), csr_array((k, 1))]))
-    solved = linprog(
+    solved = minimise(
         np.append(np.zeros(k * outputs), 1.0),
-        A_ub=upper,
-        b_ub=np.zeros(count * outputs + len(costs)),
-        A_eq=equal,
-        b_eq=p,
-        bounds=[(0, None)] * (k * outputs) + [(None, None)],
-        method="highs-ds",
-        options={
-            "time_limit": max(0.01, min(budget.remaining, 1e9)),
-            "primal_feasibility_tolerance": FEASIBLE,
-            "dual_feasibility_tolerance": FEASIBLE,
-        },
+        Rows.sparse(vstack([bounds, tops]), 0.0),
+        Rows.sparse(kron(eye_array(k), np.ones((1, outputs))), p),
+        lower=np.append(np.zeros(k * outputs), -np.inf),
+        tolerance=FEASIBLE,
+        seconds=budget.remaining,
     )
-    if solved.x is None or solved.fun is None or solved.ineqlin.marginals is None:
+    if solved is None:
         return None
-    prices = np.maximum(-np.asarray(solved.ineqlin.marginals), 0.0)
-    of_rows = prices[: count * outputs].reshape(count, outputs).T
-    matrix = np.asarray(solved.x)[:-1].reshape(k, outputs)
-    return Program(matrix, float(solved.fun), of_rows, prices[count * outputs :])
+    of_rows = solved.multipliers[: count * outputs].reshape(count, outputs).T
+    matrix = solved.point[:-1].reshape(k, outputs)
+    return Program(matrix, solved.value, of_rows, solved.multipliers[count * outputs :])
 
 
 def least_cost(problem: LocalInformationPrivacy, budget: Budget) -> Proposal:

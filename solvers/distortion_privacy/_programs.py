@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.core.highs import Rows, least
+from privopt.core.highs import Rows, minimise
 from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
@@ -74,7 +74,7 @@ def _solve(open_cells: NDArray[np.bool_], cost: Floats, rows: Rows, budget: Budg
     cells = np.arange(seen * outputs)
     upper = np.concatenate([open_cells.T.ravel(), np.full(len(cost) - cells.size, np.inf)])
     sums = Rows.cells(cells % seen, cells, np.ones(cells.size), np.ones(seen))
-    solved = least(cost, rows, sums, upper=upper, tolerance=FEASIBLE, seconds=budget.remaining)
+    solved = minimise(cost, rows, sums, upper=upper, tolerance=FEASIBLE, seconds=budget.remaining)
     if solved is None:
         raise OutOfTime("HiGHS ended without an optimum")
     matrix = np.clip(solved.point[: cells.size].reshape(outputs, seen).T, 0.0, 1.0)

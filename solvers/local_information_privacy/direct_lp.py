@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.highs import Rows, least
+from privopt.core.highs import Rows, minimise
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.bound import analytic_bound
@@ -135,7 +135,7 @@ class DirectLp(Solver[LocalInformationPrivacy]):
 
 def _solved(problem: LocalInformationPrivacy, lp: Program, seconds: float) -> Proposal:
     k, m = lp.cost.shape
-    solved = least(
+    solved = minimise(
         lp.cost.ravel(),
         Rows.sparse(lp.inequalities(), 0.0),
         Rows.sparse(lp.equations(), lp.marginal),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Bools, Floats
+from privopt.core.highs import Rows, minimise
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.bound import priced_bound
@@ -325,11 +326,7 @@ class Mixture:
 
 def mixture(price: Floats, columns: Floats, spent: Floats, p: Floats, delta: float) -> Mixture:
     """Weights >= 0 of least price, whose posteriors average to p and whose violations stay within delta."""
-    from scipy.optimize import linprog
-
-    solution = linprog(price, A_ub=spent[None, :], b_ub=[delta], A_eq=columns.T, b_eq=p, method="highs")
-    if solution.x is None:
-        raise ArithmeticError(f"the mixture was not found: {solution.message}")
-    prices = np.asarray(solution.eqlin.marginals, dtype=np.float64)
-    weights = np.maximum(np.asarray(solution.x, dtype=np.float64), 0.0)
-    return Mixture(weights, prices, max(0.0, -float(solution.ineqlin.marginals[0])))
+    solved = minimise(price, Rows.dense(spent[None, :], delta), Rows.dense(columns.T, p))
+    if solved is None:
+        raise ArithmeticError("the mixture was not found: HiGHS ended without an optimum")
+    return Mixture(np.maximum(solved.point, 0.0), solved.prices, float(solved.multipliers[0]))

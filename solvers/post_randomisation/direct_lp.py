@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.highs import Rows, minimise
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.models.metric import Metric
@@ -156,31 +157,22 @@ class _Program:
         return both if not extra else hstack([both, csr_array((both.shape[0], extra))])
 
     def _minimise(self, cost: Floats, equations: Any, budget: Budget) -> _Answer | None:
-        from scipy.optimize import linprog
-
         n, k = self.n, len(self.tables)
-        asked: Any = linprog  # its stubs leave out sparse matrices
-        solved = asked(
+        limits = None if self.limits is None else Rows.sparse(self.limits, self.right)
+        solved = minimise(
             cost,
-            A_ub=None if self.limits is None else self.limits.tocsr(),
-            b_ub=None if self.limits is None else self.right,
-            A_eq=equations.tocsr(),
-            b_eq=np.concatenate([np.ones(n), (self.scale[:, None] * self.tables).ravel()]),
-            method="highs",
-            options={
-                "time_limit": max(0.01, min(budget.remaining, 1e9)),
-                "primal_feasibility_tolerance": FEASIBLE,
-                "dual_feasibility_tolerance": FEASIBLE,
-            },
+            Rows.dense(np.zeros((0, len(cost))), 0.0) if limits is None else limits,
+            Rows.sparse(equations, np.concatenate([np.ones(n), (self.scale[:, None] * self.tables).ravel()])),
+            tolerance=FEASIBLE,
+            seconds=budget.remaining,
         )
-        if solved.x is None or solved.status != 0:
+        if solved is None:
             return None
-        matrix = np.clip(np.asarray(solved.x)[: n * n].reshape(n, n), 0.0, 1.0)
-        prices = -np.asarray(solved.eqlin.marginals)[n:].reshape(k, n) * self.scale[:, None]
-        multipliers = (
-            np.zeros(0) if self.limits is None else np.maximum(-np.asarray(solved.ineqlin.marginals), 0.0)
+        matrix = np.clip(solved.point[: n * n].reshape(n, n), 0.0, 1.0)
+        prices = -solved.prices[n:].reshape(k, n) * self.scale[:, None]
+        return _Answer(
+            matrix / matrix.sum(axis=1, keepdims=True), prices, solved.multipliers, solved.iterations
         )
-        return _Answer(matrix / matrix.sum(axis=1, keepdims=True), prices, multipliers, int(solved.nit))
 
 
 def _given(problem: PostRandomisation) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.core.balls import Balls
+from privopt.core.highs import Rows, minimise
 from privopt.core.registry import register
 from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Mechanism
@@ -244,8 +245,6 @@ class Search:
 
     def _raised(self, here: Potential, posteriors: Floats, trust: float) -> tuple[Potential, float] | None:
         """The potential of a linear program with a cut for each posterior, and the gain that it promises."""
-        from scipy.optimize import linprog
-
         pieces, n = here.pieces, self.letters
         step, kappa = self.step(here, posteriors, 4), self.curvature
         which = (step.after @ pieces.T).argmin(axis=2)
@@ -260,22 +259,21 @@ class Search:
         whole[np.arange(len(at)), (at @ pieces.T).argmin(axis=1)] += at
         table = np.column_stack([whole.reshape(len(at), -1), np.ones(len(at))])
         begin = pieces.ravel()
-        bounds = [*((u - trust, u + trust) for u in begin.tolist()), (None, None)]
         objective = np.zeros(len(begin) + 1)
         objective[-1] = -1.0
-        solved = linprog(
+        solved = minimise(
             objective,
-            A_ub=table,
-            b_ub=cost,
-            bounds=bounds,
-            method="highs",
-            options={"time_limit": max(0.1, min(self.budget.remaining, 1e6))},
+            Rows.dense(table, cost),
+            Rows.dense(np.zeros((0, len(objective))), 0.0),
+            lower=np.append(begin - trust, -np.inf),
+            upper=np.append(begin + trust, np.inf),
+            seconds=max(0.1, self.budget.remaining),
         )
-        if solved.status != 0 or solved.x is None:
+        if solved is None:
             return None
-        keep = cost - table @ solved.x < 0.05 * kappa
+        keep = cost - table @ solved.point < 0.05 * kappa
         self._cuts = [(at[keep], rows[keep], cost[keep])]
-        return Potential(np.asarray(solved.x[:-1]).reshape(pieces.shape), kappa), float(solved.x[-1])
+        return Potential(solved.point[:-1].reshape(pieces.shape), kappa), float(solved.point[-1])
 
     def _probed(self, here: Potential, until: float) -> tuple[Floats, Floats]:
         """Posteriors that a triangulation meets where it is refined, and by how much a release exceeds the potential there."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.highs import Rows, least
+from privopt.core.highs import Rows, minimise
 from privopt.core.registry import find_solver
 from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal
 from privopt.mechanisms import Mechanism
@@ -277,5 +277,5 @@ def _program(row: Floats, cost: Floats, levels: Levels) -> Floats | None:
         np.ones(n + 1),
     )
     price = np.r_[levels.low * (row @ cost), (levels.room * row[:, None] * cost).ravel()]
-    solved = least(price, tops, sums)
+    solved = minimise(price, tops, sums)
     return None if solved is None else solved.prices[:n]

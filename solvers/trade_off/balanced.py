@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.arrays import Floats, Ints
+from privopt.core.highs import Rows, minimise
 from privopt.core.solver import Budget
 from privopt.solvers.trade_off.mergings import MergingTable
 
@@ -97,18 +98,15 @@ def _halves(part: Part, posterior: Floats, rng: np.random.Generator) -> tuple[Pa
 
 def _vertex(part: Part, posterior: Floats, rng: np.random.Generator) -> Floats | None:
     """A vertex of the shares, its few fractions solved again to rounding."""
-    from scipy.optimize import linprog
-
     rows = (posterior[part.symbols] * (part.mass / part.total)[:, None]).T
     if part.symbols.size <= WORTH * len(rows):
         return None
     half = rows.sum(axis=1) / 2
-    solved = linprog(
-        rng.standard_normal(len(part.symbols)), A_eq=rows, b_eq=half, bounds=(0.0, 1.0), method="highs-ds"
-    )
-    if solved.status != 0:
+    free = Rows.dense(np.zeros((0, len(part.symbols))), 0.0)
+    solved = minimise(rng.standard_normal(len(part.symbols)), free, Rows.dense(rows, half), upper=1.0)
+    if solved is None:
         return None
-    share = np.asarray(solved.x)
+    share = solved.point
     inner = (share > 1e-9) & (share < 1 - 1e-9)
     share = np.where(inner, share, np.rint(share))
     if inner.any():

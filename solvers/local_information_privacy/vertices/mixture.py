@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.highs import Rows, least
+from privopt.core.highs import Rows, minimise
 from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.bound import analytic_bound, priced_bound
 from privopt.problems.local_information_privacy.data import posterior_rows
@@ -91,7 +91,7 @@ def _linear(problem: LocalInformationPrivacy, prices: Floats) -> tuple[float, ob
 def _cheapest(losses: Floats, rows: Floats) -> Floats:
     """Multipliers (columns, rows) of the cheapest posterior of each column of losses, in one program."""
     count, n = losses.shape
-    solved = least(
+    solved = minimise(
         losses.ravel(),
         Rows.dense(np.asarray(np.kron(np.eye(count), rows), dtype=np.float64), 0.0),
         Rows.dense(np.repeat(np.eye(count), n, axis=1), 1.0),

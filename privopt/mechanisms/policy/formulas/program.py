@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from privopt.arrays import Floats, Ints
-from privopt.core.highs import Rows, least
+from privopt.core.highs import Rows, minimise
 from privopt.mechanisms.policy.fixed import Levels
 
 TOLERANCE = 1e-10
@@ -54,7 +54,7 @@ def solve_program(p: Floats, cost: Floats, levels: Levels, seconds: float) -> So
         [(levels.room * p[:, None] * cost).ravel(), levels.theta * levels.low * (p @ cost)]
     )
     below, equal = _rows(p, m, levels.theta)
-    solved = least(objective, below, equal, tolerance=TOLERANCE, seconds=seconds)
+    solved = minimise(objective, below, equal, tolerance=TOLERANCE, seconds=seconds)
     if solved is None:
         return None
     kernel = np.clip(solved.point[: k * m].reshape(k, m), 0.0, 1.0)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats, Ints
-from privopt.core.highs import Rows, least
+from privopt.core.highs import Rows, minimise
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.program import cheapest_row
 
@@ -197,7 +197,7 @@ def _program(
         np.concatenate([np.ones(kinds), np.zeros(outs)]),
     )
     objective = np.concatenate([levels.room * p * cost[at], levels.theta * levels.low * means])
-    solved = least(objective, below, equal, tolerance=TOLERANCE)
+    solved = minimise(objective, below, equal, tolerance=TOLERANCE)
     if solved is None:
         return None
     point = np.maximum(solved.point, 0.0)
