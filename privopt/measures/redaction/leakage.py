@@ -283,11 +283,21 @@ def released_share(
     >>> released_share(chain, np.array([[1.0, 1.0], [0.0, 1.0]]), [1, 3])
     0.375
     """
+    if weights is None and sequential is None:  # most records of a long sequence are released whatever they hold
+        free, hidden = _everywhere(table == 0.0), _everywhere(table == 1.0)
+        some = np.flatnonzero(~(free | hidden))
+        shown = chain.marginals(len(table))[some] * (1.0 - table[some])
+        return (int(np.count_nonzero(free)) + math.fsum(shown.sum(axis=1).tolist())) / len(table)
     released = release_probabilities(chain, table, sequential)
     if weights is None:
         return math.fsum(released.tolist()) / len(table)
     values = np.array(weights, dtype=np.float64)
     return math.fsum((values * released).tolist()) / math.fsum(values.tolist())
+
+
+def _everywhere(cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether all cells of a row are true; over columns, of which there are few."""
+    return np.logical_and.reduce([cells[:, v] for v in range(cells.shape[1])])
 
 
 def steps_away(chain: MarkovChain, private: int, length: int) -> tuple[Iterator[Floats], Iterator[Floats]]:
