@@ -84,11 +84,12 @@ class Edges:
         np.put_along_axis(free, bases, False, axis=1)
         return np.asarray(np.nonzero(free)[1].reshape(len(bases), -1))
 
-    def tableaus(self, bases: Ints, outside: Ints) -> Floats:
-        """The simplex tableaus of the columns outside the bases, shape (k, rows, columns - rows)."""
-        return np.array(
-            [self._solve(*pair) for pair in zip(bases, self.rows.T[outside].transpose(0, 2, 1), strict=True)]
-        )
+    def tableaus(self, bases: Ints, outside: Ints) -> tuple[Floats, Floats]:
+        """The simplex tableaus of the columns outside the bases, shape (k, rows, columns - rows), and the basic values."""
+        right = np.zeros((len(bases), len(self.rows), outside.shape[1] + 1))
+        right[:, :, :-1], right[:, -1, -1] = self.rows.T[outside].transpose(0, 2, 1), 1.0
+        both = np.array([self._solve(*pair) for pair in zip(bases, right, strict=True)])
+        return both[:, :, :-1].copy(), both[:, :, -1].copy()
 
     def _solve(self, basis: Ints, right: Floats) -> Floats:
         """The combination of the basic columns that makes ``right``: slacks are eliminated first."""
@@ -133,7 +134,7 @@ class Walks:
     def of(cls, edges: Edges, bases: Ints) -> Walks:
         """Walks that start at the vertices of these bases, shape (k, m)."""
         outside = edges.outside(bases)
-        return cls(edges, bases.copy(), outside, edges.tableaus(bases, outside), edges.values(bases))
+        return cls(edges, bases.copy(), outside, *edges.tableaus(bases, outside))
 
     def wander(self, rng: np.random.Generator, steps: int) -> None:
         """Random pivots from every vertex."""
