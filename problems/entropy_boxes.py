@@ -116,7 +116,7 @@ def empty(low: Floats, high: Floats) -> NDArray[np.bool_]:
 
 
 def tightened(low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """A box of the simplex without what its sum 1 rules out, rounded outward; an empty box is left as it is.
+    """Boxes (n,) or (m, n) of the simplex without what their sum 1 rules out, rounded outward; empty ones are left as they are.
 
     Examples
     --------
@@ -124,12 +124,14 @@ def tightened(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     >>> low.tolist(), np.round(high, 9).tolist()
     ([0.6, 0.0, 0.0], [1.0, 0.4, 0.1])
     """
-    (least, under), (most, over) = total(low), total(high)
-    if least > 1.0 or most < 1.0:
-        return low, high
+    (least, under), (most, over) = ((x[..., None], off[..., None]) for x, off in (total(low), total(high)))
+    outside = (least > 1.0) | (most < 1.0)
     lower = (1.0 - (most - high)) - (over + 4 * U * (1.0 + most))
     upper = (1.0 - (least - low)) + (under + 8 * U)
-    return np.maximum(low, lower), np.minimum(high, upper)
+    return (
+        np.where(outside, low, np.maximum(low, lower)),
+        np.where(outside, high, np.minimum(high, upper)),
+    )
 
 
 def knapsacks(cost: Floats, low: Floats, high: Floats) -> Floats:

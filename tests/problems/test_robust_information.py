@@ -206,10 +206,12 @@ def test_a_funnel_over_a_set_is_solved_stored_and_proved_from_its_file(tmp_path:
     assert 0.9 < solution.utility <= solution.bound
     plain = po.solve(po.PrivacyFunnel(FUNNEL, max_leakage=0.05), time_limit=20.0)
     assert plain.utility is not None
-    assert solution.utility < plain.utility <= solution.bound + 1e-9
+    assert plain.bound is not None
+    assert solution.utility < plain.utility
+    assert solution.bound <= plain.bound + 1e-9
     assert not problem.certify(plain.mechanism).ok
     said = " ".join(solution.explain().sentences)
-    assert "times as likely as before, if people are spread as they were counted" in said
+    assert "times), if people are spread as they were counted" in said
     assert not problem.evaluate(plain.mechanism).feasible
     solution.save(tmp_path / "solution.json")
     assert po.verify(again, po.Solution.load(tmp_path / "solution.json")).ok

