@@ -26,11 +26,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from privopt.arrays import Floats
+from privopt.arrays import Floats, Ints
 from privopt.core.balls import ETA, Balls, U
 from privopt.problems.entropy_boxes import (
     empty,
@@ -47,7 +48,7 @@ from privopt.problems.entropy_boxes import (
 from privopt.problems.trade_off.data import TradeOffData
 
 BATCH = 512
-"""Leaves checked at a time."""
+"""Nodes of a tree that are split, and leaves that are checked, at a time, about."""
 
 TINY = 1e-290
 """Entries of a tangent that follows from slopes are at least this share of the largest one."""
@@ -98,13 +99,13 @@ class Cost:
         """Whether leaves of slopes alone are possible."""
         return self.coordinates is not None and self.plain and self.convex > 0
 
-    def first_box(self) -> Box:
-        """Holds C v for every v of the simplex."""
+    def first_box(self) -> tuple[Floats, Floats]:
+        """Ends of a box that holds C v for every v of the simplex."""
         if self.coordinates is None:
-            return Box(np.zeros(self.size), np.ones(self.size), frozenset())
+            return np.zeros(self.size), np.ones(self.size)
         seen = rounded(self.coordinates)
         low, high = seen.lower.min(axis=1), seen.upper.max(axis=1)
-        return Box(np.maximum(low, 0.0), np.minimum(high, 1.0), frozenset())
+        return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
     def leaf_bounds(
         self, prices: Floats, low: Floats, high: Floats, tangents: Floats, multipliers: Floats
@@ -198,35 +199,6 @@ def log_distributions(weights: Floats) -> Balls:
     return log_balls(weights) - Balls(logs.mid, logs.rad + 4 * weights.shape[1] * U)[:, None]
 
 
-@dataclass(frozen=True)
-class Box:
-    """A part of the simplex: low <= C v <= high, with some entries of v known to be positive."""
-
-    low: Floats
-    high: Floats
-    positive: frozenset[int]
-
-    def halves(self, k: int, t: float) -> tuple[Box, Box]:
-        """The parts with (C v)_k at most and at least t."""
-        high, low = self.high.copy(), self.low.copy()
-        high[k], low[k] = min(t, high[k]), max(t, low[k])
-        return Box(self.low, high, self.positive), Box(low, self.high, self.positive)
-
-    def tightened(self) -> Box:
-        """The same part of the simplex in a smaller box."""
-        return Box(*tightened(self.low, self.high), self.positive)
-
-    def without_or_with(self, k: int, rank: int) -> tuple[Box, Box]:
-        """The parts with v_k = 0 and with v_k > 0; the latter is closed to all others once ``rank`` are positive."""
-        high = self.high.copy()
-        high[k] = 0.0
-        positive = self.positive | {k}
-        other = self.high.copy()
-        if len(positive) >= rank:
-            other[[i for i in range(len(other)) if i not in positive]] = 0.0
-        return Box(self.low, high, self.positive), Box(self.low, other, positive)
-
-
 def cost_of(problem: TradeOffData, multiplier: float) -> Cost:
     """What a release costs by its posterior of W, at a price ``multiplier`` of the information that is weighed against.
 
@@ -276,16 +248,11 @@ def least_reduced_cost(
     if not isinstance(tree, list) or not tree:
         return None
     deadline = time.monotonic() + seconds
-    least, most, leaves = (
-        math.inf,
-        math.inf,
-        _leaves(
-            tree, cost, deadline, tight=everywhere or (cost.tight and (tight or cost.coordinates is None))
-        ),
-    )
+    tight = everywhere or (cost.tight and (tight or cost.coordinates is None))
+    least, most = math.inf, math.inf
     try:
-        while batch := list(islice(leaves, BATCH)):
-            for below, above in _bounds(cost, prices, batch):
+        for low, high, leaves in _leaves(tree, cost, deadline, tight=tight):
+            for below, above in _bounds(cost, prices, (low, high), leaves):
                 if np.isnan(below).any() or np.isnan(above).any():
                     return None
                 least, most = min(least, float(below.min())), min(most, float(above.min()))
@@ -294,70 +261,144 @@ def least_reduced_cost(
     return (least, most) if math.isfinite(least) and math.isfinite(most) else None
 
 
+_Node: TypeAlias = dict[str, Any]
+
+
 class _NotAProof(Exception):
     """The tree does not cover the first box, a leaf is malformed, or time is out."""
 
 
 def _leaves(
     tree: list[object], cost: Cost, deadline: float, *, tight: bool
-) -> Iterator[tuple[Box, dict[str, object]]]:
-    """The boxes of the leaves; every minimum is in one of them."""
-    waiting = [cost.first_box()]
-    for node in tree:
-        if not waiting or not isinstance(node, dict) or time.monotonic() > deadline:
+) -> Iterator[tuple[Floats, Floats, list[_Node]]]:
+    """Leaves with the lower and upper ends of their boxes, some at a time; every minimum is in one of them.
+
+    About ``BATCH`` nodes are split together, those found last first, so that few boxes are held.
+    """
+    nodes, second = _structure(tree, deadline)
+    low, high = (end[None] for end in cost.first_box())
+    waiting = [(np.zeros(1, dtype=np.intp), _Boxes(low, high, np.zeros((1, cost.size), dtype=np.bool_)))]
+    while waiting:
+        if time.monotonic() > deadline:
             raise _NotAProof
-        box = waiting.pop()
-        if "support" in node:
-            k = _whole(node["support"])
-            outside = not 0 <= k < cost.size or k in box.positive
-            if cost.coordinates is not None or cost.concave <= 0 or outside:
-                raise _NotAProof
-            first, second = box.without_or_with(k, cost.rank)
-        elif "k" in node:
-            k, t = _whole(node["k"]), _numbers([node["t"]])[0]
-            if not 0 <= k < cost.dimension:
-                raise _NotAProof
-            first, second = box.halves(k, min(1.0, max(0.0, t)))
-            if tight:
-                first, second = first.tightened(), second.tightened()
-        else:
-            yield box, node
-            continue
-        waiting += [second, first]
+        places, boxes = waiting.pop()
+        while waiting and len(places) < BATCH // 2:
+            more, others = waiting.pop()
+            places, boxes = np.concatenate([places, more]), boxes.beside(others)
+        if len(places) > BATCH:
+            waiting.append((places[BATCH:], boxes.of(np.arange(BATCH, len(places)))))
+            places, boxes = places[:BATCH], boxes.of(np.arange(BATCH))
+        inner = np.flatnonzero(second[places])
+        if len(leaves := np.flatnonzero(second[places] == 0)):
+            yield boxes.low[leaves], boxes.high[leaves], [nodes[i] for i in places[leaves].tolist()]
+        if len(inner):
+            split = places[inner]
+            parts = boxes.of(inner).split([nodes[i] for i in split.tolist()], cost, tight=tight)
+            waiting.append((np.stack([split + 1, second[split]], axis=1).ravel(), parts))
+
+
+def _structure(tree: list[object], deadline: float) -> tuple[list[_Node], Ints]:
+    """The nodes of a tree in preorder, and where the second part of each begins, 0 for leaves; the first one is next."""
+    nodes: list[_Node] = []
+    second = np.zeros(len(tree), dtype=np.intp)
+    waiting = [-1]
+    for i, node in enumerate(tree):
+        if not waiting or not isinstance(node, dict) or (i % BATCH == 0 and time.monotonic() > deadline):
+            raise _NotAProof
+        if (parent := waiting.pop()) >= 0:
+            second[parent] = i
+        if "support" in node or "k" in node:
+            waiting += [i, -1]
+        nodes.append(node)
     if waiting:
         raise _NotAProof
+    return nodes, second
+
+
+@dataclass(frozen=True, eq=False)
+class _Boxes:
+    """Parts of the simplex, a row each: low <= C v <= high (b, k), with some entries of v known to be positive (b, n)."""
+
+    low: Floats
+    high: Floats
+    positive: NDArray[np.bool_]
+
+    def of(self, rows: Ints) -> _Boxes:
+        """Some of them."""
+        return _Boxes(self.low[rows], self.high[rows], self.positive[rows])
+
+    def beside(self, others: _Boxes) -> _Boxes:
+        """All of both."""
+        return _Boxes(
+            np.concatenate([self.low, others.low]),
+            np.concatenate([self.high, others.high]),
+            np.concatenate([self.positive, others.positive]),
+        )
+
+    def split(self, nodes: list[_Node], cost: Cost, *, tight: bool) -> _Boxes:
+        """Both parts of each, the first one first."""
+        parts = self.of(np.repeat(np.arange(len(self.low)), 2))
+        supports = np.array(["support" in node for node in nodes])
+        parts._cut(2 * np.flatnonzero(~supports), [node for node in nodes if "support" not in node], cost)
+        if tight:
+            cut = np.repeat(~supports, 2)
+            parts.low[cut], parts.high[cut] = tightened(parts.low[cut], parts.high[cut])
+        parts._tell(2 * np.flatnonzero(supports), [node for node in nodes if "support" in node], cost)
+        return parts
+
+    def _cut(self, first: Ints, nodes: list[_Node], cost: Cost) -> None:
+        """(C v)_k is at most t in the parts ``first``, at least t in the ones after them."""
+        k = np.array([_whole(node["k"]) for node in nodes], dtype=np.intp)
+        t = np.array(_numbers([node["t"] for node in nodes])).clip(0.0, 1.0)
+        if ((k < 0) | (k >= cost.dimension)).any():
+            raise _NotAProof
+        self.high[first, k] = np.minimum(t, self.high[first, k])
+        self.low[first + 1, k] = np.maximum(t, self.low[first + 1, k])
+
+    def _tell(self, first: Ints, nodes: list[_Node], cost: Cost) -> None:
+        """v_k is 0 in the parts ``first``, positive in the ones after; once as many as the rank are, all others are 0."""
+        if not nodes:
+            return
+        k = np.array([_whole(node["support"]) for node in nodes], dtype=np.intp)
+        if cost.coordinates is not None or cost.concave <= 0 or ((k < 0) | (k >= cost.size)).any():
+            raise _NotAProof
+        if self.positive[first, k].any():
+            raise _NotAProof
+        self.high[first, k] = 0.0
+        self.positive[first + 1, k] = True
+        full = first[self.positive[first + 1].sum(axis=1) >= cost.rank] + 1
+        self.high[full] = np.where(self.positive[full], self.high[full], 0.0)
 
 
 def _bounds(
-    cost: Cost, prices: Floats, batch: list[tuple[Box, dict[str, object]]]
+    cost: Cost, prices: Floats, box: tuple[Floats, Floats], leaves: list[_Node]
 ) -> Iterator[tuple[Floats, Floats]]:
     """Floats around the bounds of some leaves, those of slopes and the others."""
-    for sloped in (False, True):
-        part = [(box, leaf) for box, leaf in batch if ("slopes" in leaf) == sloped]
-        if not part:
-            continue
-        low, high = np.array([box.low for box, _ in part]), np.array([box.high for box, _ in part])
-        if sloped:
-            yield cost.proved_slope_bounds(prices, low, high, _slopes(part, cost))
-        else:
-            yield cost.proved_leaf_bounds(prices, low, high, *_read(part, cost))
+    low, high = box
+    sloped = np.array(["slopes" in leaf for leaf in leaves])
+    if sloped.any():
+        some = [leaf for leaf in leaves if "slopes" in leaf]
+        yield cost.proved_slope_bounds(prices, low[sloped], high[sloped], _slopes(some, cost))
+    if not sloped.all():
+        others = [leaf for leaf in leaves if "slopes" not in leaf]
+        yield cost.proved_leaf_bounds(prices, low[~sloped], high[~sloped], *_read(others, cost))
 
 
-def _slopes(batch: list[tuple[Box, dict[str, object]]], cost: Cost) -> Floats:
+def _slopes(leaves: list[_Node], cost: Cost) -> Floats:
     """The slopes of some leaves."""
-    slopes = np.array([_numbers(leaf["slopes"]) for _, leaf in batch], dtype=np.float64)
-    if not cost.sloped or slopes.shape != (len(batch), cost.dimension):
+    slopes = np.array([_numbers(leaf["slopes"]) for leaf in leaves], dtype=np.float64)
+    if not cost.sloped or slopes.shape != (len(leaves), cost.dimension):
         raise _NotAProof
     return slopes
 
 
-def _read(batch: list[tuple[Box, dict[str, object]]], cost: Cost) -> tuple[Floats, Floats]:
+def _read(leaves: list[_Node], cost: Cost) -> tuple[Floats, Floats]:
     """The tangents and the multipliers of some leaves."""
-    tangents = np.array([_numbers(leaf["q"]) for _, leaf in batch], dtype=np.float64)
-    if tangents.shape != (len(batch), len(cost.tangents)) or not (tangents > 0).all():
+    tangents = np.array([_numbers(leaf["q"]) for leaf in leaves], dtype=np.float64)
+    if tangents.shape != (len(leaves), len(cost.tangents)) or not (tangents > 0).all():
         raise _NotAProof
-    full = np.zeros((len(batch), 2 * cost.dimension))
-    for i, (_, leaf) in enumerate(batch):
+    full = np.zeros((len(leaves), 2 * cost.dimension))
+    for i, leaf in enumerate(leaves):
         if "rows" not in leaf:
             continue
         listed, values = leaf["rows"], _numbers(leaf["values"])

@@ -39,16 +39,19 @@ LONGER = 32
 OUTSIDE = 1e-8
 """A point further than this outside its box suggests that the box is empty."""
 
-ACCURATE = 0.01
-"""Relaxations are solved to this share of what is missing to close the boxes around."""
+ACCURATE = 0.05
+"""Relaxations are solved to this share of what is missing to close the boxes around,"""
+
+FAR = 10.0
+"""where that is more than this many times the tolerance."""
 
 FEW = 6
 """Symbols up to which leaves have tangents also where slopes alone would do: they need fewer boxes."""
 
-DECIMALS, FINE_DECIMALS = 10, 14
-"""Decimals that are kept of slopes."""
+LEAST_DECIMALS, DECIMALS, FINE_DECIMALS = 3, 10, 14
+"""Decimals that are kept of slopes: of coarse bounds, of others, and for fine tolerances."""
 
-LARGEST = 4_500_000
+LARGEST = 12_000_000
 """Characters of the proof at which the search ends."""
 
 
@@ -70,7 +73,7 @@ class Node:
     def on_side(self, k: int, where: float) -> tuple[Node, Node]:
         """Split side k near ``where``."""
         width = self.high[k] - self.low[k]
-        t = float(np.clip(where, self.low[k] + MARGIN * width, self.high[k] - MARGIN * width))
+        t = float(min(max(where, self.low[k] + MARGIN * width), self.high[k] - MARGIN * width))
         return self._cut(k, float(f"{t:.9g}") if width > 1e-6 else t)
 
     def _cut(self, k: int, t: float) -> tuple[Node, Node]:
@@ -144,10 +147,9 @@ class Search:
         self._open: list[tuple[float, int, Node, Floats]] = []
         self._shut: list[tuple[float, Node, Floats | None]] = []
         self._number = itertools.count()
-        first = cost.first_box()
-        self.root = Node(first.low, first.high)
-        self._leaf_size = 16 + 14 * cost.dimension if self.sloped else 10 + 11 * len(cost.tangents)
-        self._decimals = DECIMALS if tolerance >= USUAL else FINE_DECIMALS
+        self.root = Node(*cost.first_box())
+        self._leaf_size, self._decimals = 10 + 11 * len(cost.tangents), DECIMALS
+        self._write(0.0)
         self._examine([self.root])
 
     @property
@@ -168,7 +170,7 @@ class Search:
     def refine(self, tolerance: float) -> None:
         """Seek a smaller tolerance: boxes that were good enough are open again where they no longer are."""
         self.tolerance = tolerance
-        self._decimals = DECIMALS if tolerance >= USUAL else FINE_DECIMALS
+        self._write(0.0)
         shut, self._shut, self.closed = self._shut, [], math.inf
         unseen: list[Node] = []
         for bound, node, point in shut:
@@ -182,6 +184,15 @@ class Search:
         self.size -= self._leaf_size * len(unseen)
         for i in range(0, len(unseen), 2 * BATCH):
             self._examine(unseen[i : i + 2 * BATCH])
+
+    def _write(self, near: float) -> None:
+        """Keep as many decimals of slopes as tell bounds apart that differ by ``near``, all where it is 0."""
+        if self.sloped:
+            most = DECIMALS if self.tolerance >= USUAL else FINE_DECIMALS
+            self._decimals = (
+                min(most, max(LEAST_DECIMALS, 2 - math.floor(math.log10(near)))) if near else most
+            )
+            self._leaf_size = 16 + (self._decimals + 4) * self.cost.dimension
 
     def step(self) -> None:
         """Split the worst open boxes."""
@@ -231,10 +242,13 @@ class Search:
             self._shut_off(float(bounds[i]), nodes[i])
         if not len(rest):
             return
+        missing = float(np.median(self.least - self.tolerance - bounds[rest]))
+        near = ACCURATE * missing if FAR * self.tolerance < missing < math.inf else 0.0
+        self._write(near)
         if self.sloped:
-            self._sort_in_sloped([nodes[i] for i in rest.tolist()], low[rest], high[rest], bounds[rest])
+            some = [nodes[i] for i in rest.tolist()]
+            self._sort_in_sloped(some, (low[rest], high[rest]), bounds[rest], near)
             return
-        near = ACCURATE * float(np.median(self.least - self.tolerance - bounds[rest]))
         points, fresh, tangents, multipliers = self._relaxed(low[rest], high[rest], near)
         self._note(points)
         for j, i in enumerate(rest.tolist()):
@@ -252,7 +266,7 @@ class Search:
             high,
             tolerance=self.tolerance,
             deadline=self._deadline,
-            near=near if math.isfinite(near) else 0.0,
+            near=near,
         )
         bounds = self._proved(low, high, tangents, multipliers)
         if self.cost.coordinates is None:
@@ -270,10 +284,14 @@ class Search:
             tangents[some], multipliers[some], bounds[some] = fresh[better], more[better], proved[better]
         return points, bounds, tangents, multipliers
 
-    def _sort_in_sloped(self, nodes: list[Node], low: Floats, high: Floats, bounds: Floats) -> None:
+    def _sort_in_sloped(
+        self, nodes: list[Node], box: tuple[Floats, Floats], bounds: Floats, near: float
+    ) -> None:
         """Bound boxes by slopes, note the points met, and keep open what is not good enough."""
+        low, high = box
+        fine = self.tolerance < USUAL
         points, slopes = relax_slopes(
-            self.cost, self.prices, low, high, fine=self.tolerance < USUAL, deadline=self._deadline
+            self.cost, self.prices, low, high, fine=fine, deadline=self._deadline, near=near
         )
         slopes = np.round(slopes, self._decimals)
         fresh = self.cost.slope_bounds(self.prices, low, high, slopes)

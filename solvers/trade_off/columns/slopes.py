@@ -38,7 +38,14 @@ STEEPEST = 1e8
 
 
 def relax_slopes(
-    cost: Cost, prices: Floats, low: Floats, high: Floats, *, fine: bool = False, deadline: float = math.inf
+    cost: Cost,
+    prices: Floats,
+    low: Floats,
+    high: Floats,
+    *,
+    fine: bool = False,
+    deadline: float = math.inf,
+    near: float = 0.0,
 ) -> tuple[Floats, Floats]:
     """Points (b, n) and slopes (b, k) of the convex relaxations over boxes (b, k); fewer steps when the deadline passes.
 
@@ -52,6 +59,8 @@ def relax_slopes(
         Whether bounds are to be right to 1e-12 rather than to 1e-9.
     deadline : float
         On the clock of ``time.monotonic()``.
+    near : float
+        Steps end once no relaxation is further than this from its optimum.
     """
     seen, d = _seen(cost), cost.convex
     k = low.shape[1]
@@ -66,7 +75,8 @@ def relax_slopes(
     sigma = np.full((len(low), 1), 0.2)
     with np.errstate(all="ignore"):  # multipliers of an empty box run away
         for _ in range(STEPS + FINER * fine):
-            if time.monotonic() > deadline:
+            gaps = (dual * slack).sum(axis=(0, 2))
+            if time.monotonic() > deadline or float(gaps.max()) <= near:
                 break
             q = v @ seen.T
             curvature = ((v @ products).reshape(-1, k, k) - q[:, :, None] * q[:, None, :]) / d

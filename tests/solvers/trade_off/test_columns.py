@@ -281,9 +281,8 @@ def _bottleneck_prices(n: int) -> tuple[Cost, np.ndarray[Any, Any]]:
 def test_many_symbols_are_bounded_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
     """Newton's systems of many symbols are diagonal but for a few rows, and solved as such."""
     cost, prices = _bottleneck_prices(25)
-    first = cost.first_box()
-    half = (first.low + first.high) / 2
-    low, high = np.vstack([first.low, half]), np.vstack([first.high, first.high])
+    least, most = cost.first_box()
+    low, high = np.vstack([least, (least + most) / 2]), np.vstack([most, most])
     bounds = []
     for dense in (10**6, 0):
         monkeypatch.setattr("privopt.solvers.trade_off.columns.relaxation.DENSE", dense)
@@ -304,8 +303,8 @@ def test_nothing_is_multiplied_by_the_identity() -> None:
 
 def test_relaxations_end_at_the_deadline() -> None:
     cost, prices = _bottleneck_prices(12)
-    box = cost.first_box()
-    points, tangents, _ = relax(cost, prices, box.low[None], box.high[None], deadline=time.monotonic() - 1.0)
+    low, high = cost.first_box()
+    points, tangents, _ = relax(cost, prices, low[None], high[None], deadline=time.monotonic() - 1.0)
     assert points.sum() == pytest.approx(1.0)
     assert (tangents > 0).all()
 

@@ -38,10 +38,9 @@ def boxes(cost: Cost, seed: int, count: int = 30) -> tuple[Floats, Floats]:
     rng = np.random.default_rng(seed)
     assert cost.coordinates is not None
     at = rng.dirichlet(np.ones(cost.size), size=count) @ cost.coordinates.T
-    first, width = cost.first_box(), rng.uniform(0.02, 0.3, at.shape)
+    (least, most), width = cost.first_box(), rng.uniform(0.02, 0.3, at.shape)
     pairs = [
-        tightened(np.maximum(first.low, q - w), np.minimum(first.high, q + w))
-        for q, w in zip(at, width, strict=True)
+        tightened(np.maximum(least, q - w), np.minimum(most, q + w)) for q, w in zip(at, width, strict=True)
     ]
     return np.array([low for low, _ in pairs]), np.array([high for _, high in pairs])
 
@@ -91,8 +90,7 @@ def test_any_slopes_are_valid_and_the_shift_never_loses() -> None:
 
 def test_an_empty_box_is_shown_so() -> None:
     cost, prices = priced(0, 3, 7)
-    first = cost.first_box()
-    low, high = first.low[None].copy(), first.high[None].copy()
+    low, high = (end[None].copy() for end in cost.first_box())
     low[0, 0] = high[0, 0] + 1e-3
     assert cost.slope_bounds(prices, low, high, np.zeros((1, 3)))[0] == math.inf
     assert cost.proved_slope_bounds(prices, low, high, np.zeros((1, 3)))[0][0] == math.inf
