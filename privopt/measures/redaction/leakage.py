@@ -283,7 +283,7 @@ def released_share(
     >>> released_share(chain, np.array([[1.0, 1.0], [0.0, 1.0]]), [1, 3])
     0.375
     """
-    if weights is None and sequential is None:  # most records of a long sequence are released whatever they hold
+    if weights is None and sequential is None:  # most records of a long sequence are always released
         free, hidden = _everywhere(table == 0.0), _everywhere(table == 1.0)
         some = np.flatnonzero(~(free | hidden))
         shown = chain.marginals(len(table))[some] * (1.0 - table[some])

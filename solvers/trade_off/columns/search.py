@@ -43,7 +43,10 @@ ACCURATE = 0.05
 """Relaxations are solved to this share of what is missing to close the boxes around,"""
 
 FAR = 10.0
-"""where that is more than this many times the tolerance."""
+"""where that is more than this many times the tolerance,"""
+
+MANY = 2000
+"""and after so many boxes: points that are met before are columns, and the better the more accurate they are."""
 
 FEW = 6
 """Symbols up to which leaves have tangents also where slopes alone would do: they need fewer boxes."""
@@ -243,7 +246,8 @@ class Search:
         if not len(rest):
             return
         missing = float(np.median(self.least - self.tolerance - bounds[rest]))
-        near = ACCURATE * missing if FAR * self.tolerance < missing < math.inf else 0.0
+        far = self.nodes > MANY and FAR * self.tolerance < missing < math.inf
+        near = ACCURATE * missing if far else 0.0
         self._write(near)
         if self.sloped:
             some = [nodes[i] for i in rest.tolist()]
