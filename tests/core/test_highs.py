@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import privopt as po
+from privopt.core.highs import Rows, minimise
 
 PROBLEMS: dict[str, po.Problem[Any]] = {
     "metric_privacy": po.MetricPrivacy(po.Metric.line(4), [0.25] * 4, "distance", 0.5),
@@ -41,3 +43,38 @@ def test_without_a_standard_output_it_solves_all_the_same(tmp_path: Path) -> Non
         "sys.exit(7)\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 7
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_programs_agree_with_the_optimisers_of_scipy(seed: int) -> None:
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
+
+    rng = np.random.default_rng(seed)
+    n, below, equal = 8, 5, 2
+    cost, upper = rng.normal(size=n), rng.uniform(0.5, 2.0, n)
+    table, sums = rng.normal(size=(below, n)) * (rng.random((below, n)) < 0.6), rng.random((equal, n))
+    inside = upper * rng.random(n)
+    room, right = table @ inside + 0.1, sums @ inside
+    bounds = [(0.0, top) for top in upper.tolist()]
+    known: Any = linprog(cost, table, room, sums, right, bounds, method="highs")
+    rows, columns = np.nonzero(table)
+    for written in (
+        Rows.dense(table, room),
+        Rows.sparse(csr_array(table), room),
+        Rows.cells(rows, columns, table[rows, columns], room),
+    ):
+        best = minimise(cost, written, Rows.dense(sums, right), upper=upper)
+        assert best is not None
+        assert best.value == pytest.approx(known.fun, abs=1e-8)
+        assert best.multipliers == pytest.approx(-known.ineqlin.marginals, abs=1e-7)
+        assert best.prices == pytest.approx(known.eqlin.marginals, abs=1e-7)
+        reduced = cost + best.multipliers @ table - best.prices @ sums
+        proved = best.prices @ right - best.multipliers @ room + np.minimum(reduced, 0.0) @ upper
+        assert proved == pytest.approx(best.value, abs=1e-8)
+
+
+def test_a_program_without_a_point_has_no_optimum() -> None:
+    nothing = Rows.dense(np.zeros((0, 2)), 0.0)
+    assert minimise(np.ones(2), nothing, Rows.dense(np.ones((1, 2)), 3.0), upper=1.0) is None
+    assert minimise(-np.ones(2), nothing, nothing) is None

@@ -492,3 +492,22 @@ def test_mergings_are_bounded_by_channels(seed: int, options: dict[str, Any]) ->
     assert channels.objective is not None
     assert solution.bound >= channels.objective - 1e-9
     assert solution.bound <= channels.objective + 2e-3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_proof_says_the_same_however_many_nodes_are_read_together(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cost, prices = _bottleneck_prices(12 + seed)
+    search = Search(cost, prices, 1e-5)
+    search.run(UNLIMITED)
+    tree = json.loads(json.dumps(search.root.written(len(cost.tangents))))
+    assert len(tree) > 20
+    together = least_reduced_cost(cost, prices, tree)
+    monkeypatch.setattr("privopt.problems.trade_off.tree.BATCH", 2)
+    assert least_reduced_cost(cost, prices, tree) == pytest.approx(together, abs=1e-15)
+    assert least_reduced_cost(cost, prices, tree[:-1]) is None
+    assert least_reduced_cost(cost, prices, [*tree, tree[-1]]) is None
+    split = next(i for i, node in enumerate(tree) if "k" in node)
+    outside = [*tree[:split], {**tree[split], "k": cost.dimension}, *tree[split + 1 :]]
+    assert least_reduced_cost(cost, prices, outside) is None
