@@ -38,7 +38,9 @@ def silent_release(space: Space, budget: Budget) -> Proposal | None:
     """A release within the room that leaks nothing at all, if one is found: no measure can do better."""
     if not _possible(space):
         return None
-    return projected_release(space, budget) or _within(space, _by_program(space, budget))
+    if (projected := projected_release(space, budget)) is not None:
+        return projected
+    return _within(space, _by_program(space, budget))
 
 
 def projected_release(space: Space, budget: Budget) -> Proposal | None:
@@ -51,10 +53,13 @@ def projected_release(space: Space, budget: Budget) -> Proposal | None:
 
 def _possible(space: Space) -> bool:
     """Whether anything but a constant leaks nothing: only where the posteriors of S given W are linearly dependent."""
+    return space.problem.max_leakage is None and _rank(space) < len(space.seen)
+
+
+def _rank(space: Space) -> int:
     from flint import fmpz_mat
 
-    problem = space.problem
-    return problem.max_leakage is None and fmpz_mat(problem.weights).rank() < len(space.seen)
+    return int(fmpz_mat(space.problem.weights).rank())
 
 
 def _within(space: Space, release: Channel | None) -> Proposal | None:
@@ -65,7 +70,10 @@ def _within(space: Space, release: Channel | None) -> Proposal | None:
 
 
 def _by_program(space: Space, budget: Budget) -> Channel | None:
-    """The vertex of least distortion, where it has few cells."""
+    """The vertex of least distortion, where it may have few cells."""
+    seen, outputs = space.excess.shape
+    if (_rank(space) - 1) * outputs + seen > 2 * MOST_CELLS:  # which it has, unless it is degenerate
+        return None
     half = replace(budget, deadline=time.monotonic() + budget.remaining / 2)
     try:
         best = least_distortion(space, space.problem.ratios(0.0), half)
