@@ -63,10 +63,11 @@ def test_every_mode_says_what_it_claims() -> None:
     ):
         for form in ("stochastic", "merging"):
             other = type(problem)(joint, form=form, **{problem.mode: problem.budget})  # type: ignore[call-arg]
-            certificate = solved(other).certificate
+            solution = solved(other)
+            certificate = solution.certificate
             assert certificate is not None
             kinds[type(problem).__name__, problem.mode] = certificate.kind
-            lo, hi = worst_log_lift(leaking_joint(other.observation, solved(other).mechanism))[0]
+            lo, hi = worst_log_lift(leaking_joint(other.observation, solution.mechanism))[0]
             assert certificate.where.startswith(f"worst log-lift in [{lo:.9g}") or hi == 0
             assert "log-lift" in certificate.statement or hi == 0
             assert certificate.adversary
