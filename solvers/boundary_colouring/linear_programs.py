@@ -260,7 +260,9 @@ class Program:
             columns += [vertex * k + self.graph.codes, np.full(n, self.unknowns - 1)]
             entries += [np.full(n, -1.0), np.ones(n)]
             limits.append(np.zeros(n))
-        return Rows.cells(*(np.concatenate(parts) for parts in (rows, columns, entries, limits)))
+        return Rows.cells(
+            np.concatenate(rows), np.concatenate(columns), np.concatenate(entries), np.concatenate(limits)
+        )
 
     def equations(self) -> Rows:
         """Every row is a distribution."""

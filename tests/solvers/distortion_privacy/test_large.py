@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -186,7 +187,7 @@ def least_of_silence(joint: po.JointDistribution, cost: Floats) -> float:
     p = np.asarray(joint.table, dtype=float)
     n, outputs = cost.shape
     rows = p - np.outer(p.sum(axis=1), p.sum(axis=0))
-    found = linprog(
+    found: Any = linprog(
         (p.sum(axis=0)[:, None] * cost).ravel(),
         A_eq=np.vstack([np.kron(rows[:-1], np.eye(outputs)), np.kron(np.eye(n), np.ones(outputs))]),
         b_eq=np.concatenate([np.zeros(5 * outputs), np.ones(n)]),
@@ -207,6 +208,7 @@ def test_what_need_not_leak_is_found_by_projections_down_to_the_least_distortion
         solution = po.solve(there)
         assert solution.status is po.Status.OPTIMAL
         assert solution.certified
+        assert solution.leakage is not None
         assert solution.leakage <= 1e-15
         assert solution.stats["stop"] == "nothing needs to leak"
     below = po.DistortionPrivacy(joint, cost, max_distortion=0.98 * least, leakage=leakage)
