@@ -173,7 +173,7 @@ def _best_of_runs(
         budget.incumbent, (Channel, Merging)
     ):  # the first runs start from the best mixture, so from this
         columns = np.vstack([columns, posteriors(problem, budget.incumbent)])
-    master = program.mixed(columns)
+    master = program.mixed(columns, budget.deadline)
     for _ in range(starts):
         met = [columns]
         used = master.weights > 0
@@ -185,8 +185,11 @@ def _best_of_runs(
             joint = _descended(program, multiplier, joint, rounds, budget, bold=bold)
             met.append(joint / joint.sum(axis=1, keepdims=True))
             runs += 1
-        columns = _without_copies(np.vstack(met))
-        master = program.mixed(columns)
+        more = _without_copies(np.vstack(met))
+        try:
+            columns, master = more, program.mixed(more, budget.deadline)
+        except ArithmeticError:  # the mixture before stands
+            break
         scaled = program.scaled(master.prices, master.dual)
         if problem.mode != "trade_off" and scaled is not None and scaled[0] > 0:
             values = [scaled[0] * factor for factor in NEARBY]

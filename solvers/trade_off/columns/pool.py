@@ -87,8 +87,14 @@ class Pool:
 
     def resolve(self) -> None:
         """Solve the master program over all columns."""
-        p, m = self.program, self.program.mixed(self.columns)
-        self.master = m
+        p = self.program
+        try:
+            self.master = m = p.mixed(self.columns, self.deadline)
+        except ArithmeticError:
+            if self.rounds == 0:
+                raise
+            self.columns = self.columns[: len(self.master.weights)]  # the mixture before stands
+            return
         self.rounds += 1
         if len(self.columns) > MOST:
             reduced = p.costs(self.columns) - self.columns @ m.prices

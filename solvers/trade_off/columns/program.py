@@ -7,6 +7,7 @@ I(S;Y) = H(S) - sum w H(A v) and I(X;Y) = H(X) - sum w H(B v), so that both are 
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,6 +33,8 @@ ATTEMPTS = (
 """Methods of HiGHS with their tolerances on rows and on reduced costs, and whether it presolves; columns that are almost equal can defeat one."""
 LAST = 1.0
 """Seconds of the last attempt, which may find no end."""
+LEAST = 0.25
+"""Seconds that any attempt has, past the deadline, too."""
 
 UNUSED = 1e-13
 """Weights up to this are rounding."""
@@ -62,7 +65,12 @@ class Master:
 
 
 def solve_master(
-    columns: Floats, costs: Floats, p_w: Floats, row: Floats | None = None, limit: float = 0.0
+    columns: Floats,
+    costs: Floats,
+    p_w: Floats,
+    row: Floats | None = None,
+    limit: float = 0.0,
+    deadline: float = math.inf,
 ) -> Master:
     """Minimise costs . w over w >= 0 with sum w v = p_w and row . w <= limit.
 
@@ -74,6 +82,8 @@ def solve_master(
     p_w : array (n,)
     row : array (m,), optional
     limit : float
+    deadline : float
+        On the clock of ``time.monotonic()``; an attempt that has begun ends near it.
 
     Raises
     ------
@@ -96,7 +106,7 @@ def solve_master(
             "primal_feasibility_tolerance": tolerance,
             "dual_feasibility_tolerance": tolerance,
             "presolve": presolve,
-            "time_limit": math.inf if presolve else LAST,
+            "time_limit": max(LEAST, min(deadline - time.monotonic(), math.inf if presolve else LAST)),
         }
         rows = {} if row is None else {"A_ub": row[None], "b_ub": [limit]}
         result = solver(costs, A_eq=columns.T, b_eq=p_w, **rows, method=method, options=options)
@@ -174,11 +184,11 @@ class Program:
             return self.problem.budget - of_x
         return of_x - self.problem.budget if self.problem.is_floor else self.problem.budget - of_s
 
-    def mixed(self, columns: Floats) -> Master:
-        """The best mixture of some posteriors."""
+    def mixed(self, columns: Floats, deadline: float = math.inf) -> Master:
+        """The best mixture of some posteriors; see :func:`solve_master`."""
         row = self.row(columns) if self.is_bounded else None
         limit = self.limit if self.is_bounded else 0.0
-        return solve_master(columns, self.costs(columns), self.p_w, row, limit)
+        return solve_master(columns, self.costs(columns), self.p_w, row, limit, deadline)
 
     def objective(self, value: float) -> float:
         """The objective of the problem at a value of the program."""
