@@ -9,6 +9,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,11 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil
 
 from privopt.benchmarks.regret.rows import ANCHOR, SOLVE, Run, append_runs, read_runs
+from privopt.benchmarks.regret.worker import STUCK
 from privopt.benchmarks.runner.case import Case
 
 PATIENCE = 45.0
@@ -33,6 +35,8 @@ LONGEST = 10.0
 """Seconds; limits from here on are for the cases marked for them."""
 LARGE = 2**30
 """Bytes of a process after which the next task gets a fresh one."""
+DEEP = 6
+"""Places of a stack that are told of a run that did not come back."""
 AT_ONCE = 2
 """Solvers by name that run side by side."""
 Listener = Callable[[str, float | None], None]
@@ -51,6 +55,7 @@ class Worker:
     def __init__(self, memory: float) -> None:
         self._memory = int(memory * 2**30)
         self._process: subprocess.Popen[str] | None = None
+        self._noise: IO[str] | None = None
 
     def ask(self, task: dict[str, Any], patience: float) -> dict[str, Any] | str:
         """The answer, or in words why there is none."""
@@ -68,19 +73,30 @@ class Worker:
         if line:
             answer: dict[str, Any] = json.loads(line)
             return answer
+        where = self._stuck()
         self.close()
-        return "its process died" if ready else f"did not come back within {patience:g} s"
+        return "its process died" if ready else f"did not come back within {patience:g} s{where}"
+
+    def _stuck(self) -> str:
+        """Where the process was long past its limit, innermost first, as it wrote itself; empty if it had not yet."""
+        if self._noise is None:
+            return ""
+        self._noise.seek(0)
+        last = self._noise.read().rpartition(STUCK)[2].rpartition("(most recent call first)")[2]
+        places = [line.strip() for line in last.splitlines() if line.lstrip().startswith("File ")]
+        return f": {'; '.join(places[:DEEP])}" if places else ""
 
     def _ready(self) -> subprocess.Popen[str]:
         """The process, a fresh one where the last one has grown large."""
         if self._process is not None and psutil.Process(self._process.pid).memory_info().rss > LARGE:
             self.close()
         if self._process is None:
+            self._noise = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed with the process
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "privopt.benchmarks.regret.worker", str(self._memory)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=self._noise,
                 text=True,
                 start_new_session=True,
             )
@@ -89,6 +105,9 @@ class Worker:
     def close(self) -> None:
         """End the process and what it started."""
         process, self._process = self._process, None
+        noise, self._noise = self._noise, None
+        if noise is not None:
+            noise.close()
         if process is None:
             return
         with suppress(ProcessLookupError):

@@ -6,6 +6,7 @@ Nothing here is isolated or simplified: a run is what a user who calls :func:`pr
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
 import os
 import resource
@@ -24,6 +25,9 @@ from privopt.core.solver import Guarantee
 WARMING = 0.3
 """Seconds that each solver has for a small example before its first run, so that no run pays for imports."""
 EXAMPLES = 2
+LATE = 20.0
+"""Seconds past its limit after which a run writes down where it is."""
+STUCK = "late: where it is"
 _warm: set[tuple[str, str]] = set()
 
 
@@ -42,9 +46,15 @@ def run(task: Mapping[str, Any]) -> Run:
     name = task["solver"]
     _warm_up(problem, name)
     forget()
-    begun = time.monotonic()
-    answer = solve(problem, None if name == SOLVE else name, time_limit=task["limit"])
-    return _row(task, problem, answer, time.monotonic() - begun)
+    print(STUCK, file=sys.stderr, flush=True)
+    faulthandler.dump_traceback_later(task["limit"] + LATE, file=sys.stderr)
+    try:
+        begun = time.monotonic()
+        answer = solve(problem, None if name == SOLVE else name, time_limit=task["limit"])
+        seconds = time.monotonic() - begun
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+    return _row(task, problem, answer, seconds)
 
 
 def _row(task: Mapping[str, Any], problem: Problem[Any], answer: Solution[Any], seconds: float) -> Run:

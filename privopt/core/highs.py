@@ -20,6 +20,11 @@ from numpy.typing import ArrayLike
 
 from privopt.arrays import Floats, Ints
 
+FINEST = 1e-10
+"""The least tolerance that HiGHS takes, for rows and for reduced costs."""
+SOLVED = "solved to optimality"
+"""Why a program with an answer stopped, in the statistics of solvers."""
+
 _ALONE = threading.Lock()
 
 
@@ -75,6 +80,11 @@ class Rows:
     columns: Ints
     ends: Ints
     right: Floats
+
+    @classmethod
+    def none(cls) -> Rows:
+        """No rows at all."""
+        return cls(np.zeros(0), np.zeros(0, dtype=np.intp), np.zeros(1, dtype=np.intp), np.zeros(0))
 
     @classmethod
     def dense(cls, matrix: Floats, right: ArrayLike) -> Rows:
@@ -164,7 +174,7 @@ def minimise(
     below, equal : Rows
     lower, upper : array (n,) or float
     tolerance : float
-        On rows and on reduced costs; HiGHS takes none below 1e-10.
+        On rows and on reduced costs, at least ``FINEST``.
     seconds : float
 
     Returns
@@ -173,8 +183,7 @@ def minimise(
 
     Examples
     --------
-    >>> none, sums = Rows.dense(np.zeros((0, 2)), 0.0), Rows.dense(np.ones((1, 2)), 1.0)
-    >>> best = minimise(np.array([2.0, 1.0]), none, sums, upper=0.75)
+    >>> best = minimise(np.array([2.0, 1.0]), Rows.none(), Rows.dense(np.ones((1, 2)), 1.0), upper=0.75)
     >>> None if best is None else (best.point.tolist(), best.value, best.prices.tolist())
     ([0.25, 0.75], 1.25, [2.0])
     """
@@ -188,17 +197,7 @@ def minimise(
             "time_limit": min(max(seconds, 0.01), 1e9),
         }
     )
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = len(cost), len(below) + len(equal)
-    lp.col_cost_ = cost
-    lp.col_lower_, lp.col_upper_ = (np.broadcast_to(np.asarray(x, float), len(cost)) for x in (lower, upper))
-    lp.row_lower_ = np.concatenate([np.full(len(below), -math.inf), equal.right])
-    lp.row_upper_ = np.concatenate([below.right, equal.right])
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = np.concatenate([below.ends, below.ends[-1] + equal.ends[1:]]).astype(np.int32)
-    lp.a_matrix_.index_ = np.concatenate([below.columns, equal.columns]).astype(np.int32)
-    lp.a_matrix_.value_ = np.concatenate([below.values, equal.values])
-    highs.passModel(lp)
+    highs.passModel(_written(cost, below, equal, lower, upper))
     highs.run()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
@@ -211,3 +210,20 @@ def minimise(
         duals[len(below) :],
         int(info.simplex_iteration_count),
     )
+
+
+def _written(cost: Floats, below: Rows, equal: Rows, lower: ArrayLike, upper: ArrayLike) -> Any:
+    """The program as HiGHS reads it: the rows of ``below``, then those of ``equal``."""
+    import highspy
+
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = len(cost), len(below) + len(equal)
+    lp.col_cost_ = cost
+    lp.col_lower_, lp.col_upper_ = (np.broadcast_to(np.asarray(x, float), len(cost)) for x in (lower, upper))
+    lp.row_lower_ = np.concatenate([np.full(len(below), -math.inf), equal.right])
+    lp.row_upper_ = np.concatenate([below.right, equal.right])
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = np.concatenate([below.ends, below.ends[-1] + equal.ends[1:]]).astype(np.int32)
+    lp.a_matrix_.index_ = np.concatenate([below.columns, equal.columns]).astype(np.int32)
+    lp.a_matrix_.value_ = np.concatenate([below.values, equal.values])
+    return lp

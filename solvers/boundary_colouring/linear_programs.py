@@ -70,10 +70,9 @@ def solve_program(
 
     ``box``, (n, 2), bounds the probabilities; [0, 1] by default. The rows are divided by e^eps, so that no coefficient exceeds 1.
     """
-    scale, n = float(np.abs(gains).max(initial=0.0)) or 1.0, len(gains)
-    bounds = np.tile([0.0, 1.0], (n, 1)) if box is None else box
-    free = Rows.dense(np.zeros((0, n)), 0.0)
-    solved = _optimum(-gains / scale, _rows(edges, one), free, bounds, seconds)
+    scale = float(np.abs(gains).max(initial=0.0)) or 1.0
+    bounds = np.tile([0.0, 1.0], (len(gains), 1)) if box is None else box
+    solved = _optimum(-gains / scale, _rows(edges, one), Rows.none(), bounds, seconds)
     if solved is None:
         return None
     rows = solved.multipliers.reshape(4, len(edges)).T

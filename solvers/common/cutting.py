@@ -8,14 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.highs import Rows, minimise
+from privopt.core.highs import FINEST, Rows, minimise
 from privopt.core.solver import Budget, Proposal
 from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.common.separation import Separation
-
-FEASIBLE = 1e-10
-"""Tolerance asked of HiGHS, for rows and for reduced costs; it takes no smaller one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ def least_of_largest(rows: Floats, p: Floats, costs: Sequence[Floats], budget: B
         Rows.sparse(vstack([bounds, tops]), 0.0),
         Rows.sparse(kron(eye_array(k), np.ones((1, outputs))), p),
         lower=np.append(np.zeros(k * outputs), -np.inf),
-        tolerance=FEASIBLE,
+        tolerance=FINEST,
         seconds=budget.remaining,
     )
     if solved is None:

@@ -8,14 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.core.highs import Rows, minimise
+from privopt.core.highs import FINEST, Rows, minimise
 from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.distortion_privacy._space import Space
-
-FEASIBLE = 1e-10
-"""Tolerance asked of HiGHS, for rows and for reduced costs; it takes no smaller one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +71,7 @@ def _solve(open_cells: NDArray[np.bool_], cost: Floats, rows: Rows, budget: Budg
     cells = np.arange(seen * outputs)
     upper = np.concatenate([open_cells.T.ravel(), np.full(len(cost) - cells.size, np.inf)])
     sums = Rows.cells(cells % seen, cells, np.ones(cells.size), np.ones(seen))
-    solved = minimise(cost, rows, sums, upper=upper, tolerance=FEASIBLE, seconds=budget.remaining)
+    solved = minimise(cost, rows, sums, upper=upper, tolerance=FINEST, seconds=budget.remaining)
     if solved is None:
         raise OutOfTime("HiGHS ended without an optimum")
     matrix = np.clip(solved.point[: cells.size].reshape(outputs, seen).T, 0.0, 1.0)

@@ -53,13 +53,7 @@ def projected_release(space: Space, budget: Budget) -> Proposal | None:
 
 def _possible(space: Space) -> bool:
     """Whether anything but a constant leaks nothing: only where the posteriors of S given W are linearly dependent."""
-    return space.problem.max_leakage is None and _rank(space) < len(space.seen)
-
-
-def _rank(space: Space) -> int:
-    from flint import fmpz_mat
-
-    return int(fmpz_mat(space.problem.weights).rank())
+    return space.problem.max_leakage is None and space.rank < len(space.seen)
 
 
 def _within(space: Space, release: Channel | None) -> Proposal | None:
@@ -72,7 +66,7 @@ def _within(space: Space, release: Channel | None) -> Proposal | None:
 def _by_program(space: Space, budget: Budget) -> Channel | None:
     """The vertex of least distortion, where it may have few cells."""
     seen, outputs = space.excess.shape
-    if (_rank(space) - 1) * outputs + seen > 2 * MOST_CELLS:  # which it has, unless it is degenerate
+    if (space.rank - 1) * outputs + seen > 2 * MOST_CELLS:  # which it has, unless it is degenerate
         return None
     half = replace(budget, deadline=time.monotonic() + budget.remaining / 2)
     try:
@@ -106,13 +100,13 @@ def silent_matrix(space: Space, budget: Budget) -> Floats | None:
     True
     """
     seen, outputs = space.excess.shape
-    null = _Null.of(space)
-    slope = null.part(space.excess)
+    basis = _spanned(space)
+    slope = space.excess - basis.T @ (basis @ space.excess)
     slope -= slope.mean(axis=1, keepdims=True)
     steep, aim = float((space.excess * slope).sum()), KEPT * space.room
     state = np.full((seen, outputs), 1.0 / outputs)
     for i in range(ROUNDS):
-        point = null.part(state)
+        point = state - basis.T @ (basis @ state)
         point += (1.0 - point.sum(axis=1, keepdims=True)) / outputs
         over = float((space.excess * point).sum()) - aim
         if over > 0:
@@ -129,20 +123,11 @@ def silent_matrix(space: Space, budget: Budget) -> Floats | None:
     return None
 
 
-class _Null:
-    """The null space of A."""
-
-    def __init__(self, rows: Floats) -> None:
-        _, sizes, basis = np.linalg.svd(rows, full_matrices=False)
-        self._basis = basis[sizes > DEPENDENT * sizes.max(initial=0.0)]
-
-    @classmethod
-    def of(cls, space: Space) -> _Null:
-        return cls(space.table / space.prior[:, None] - space.weights / space.weights.sum())
-
-    def part(self, matrix: Floats) -> Floats:
-        """The projection of each column."""
-        return np.asarray(matrix - self._basis.T @ (self._basis @ matrix))
+def _spanned(space: Space) -> Floats:
+    """An orthonormal basis of the rows of A, shape (r, n): what is left of a column without its part in it, A takes to 0."""
+    rows = space.table / space.prior[:, None] - space.weights / space.weights.sum()
+    _, sizes, basis = np.linalg.svd(rows, full_matrices=False)
+    return np.asarray(basis[sizes > DEPENDENT * sizes.max(initial=0.0)])
 
 
 def _lifted(point: Floats) -> Floats:

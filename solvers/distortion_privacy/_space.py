@@ -38,6 +38,13 @@ class Space:
         return p_s[p_s > 0]
 
     @cached_property
+    def rank(self) -> int:
+        """That of P(s, w), in integers."""
+        from flint import fmpz_mat
+
+        return int(fmpz_mat(self.problem.weights).rank())
+
+    @cached_property
     def weights(self) -> Floats:
         """Distribution of W, shape (n_w,)."""
         return self.problem.observation.p_w[self.seen]

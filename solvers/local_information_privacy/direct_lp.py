@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.highs import Rows, minimise
+from privopt.core.highs import FINEST, SOLVED, Rows, minimise
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.bound import analytic_bound
@@ -91,9 +91,6 @@ def linear_bound(problem: LocalInformationPrivacy, multipliers: Floats) -> float
 MAX_CELLS = 30_000_000
 """Entries of the constraint matrix beyond which the program does not fit in memory or time."""
 
-TOLERANCE = 1e-10
-"""Of HiGHS, on rows and on reduced costs."""
-
 
 @register
 @dataclass(frozen=True)
@@ -139,7 +136,7 @@ def _solved(problem: LocalInformationPrivacy, lp: Program, seconds: float) -> Pr
         lp.cost.ravel(),
         Rows.sparse(lp.inequalities(), 0.0),
         Rows.sparse(lp.equations(), lp.marginal),
-        tolerance=TOLERANCE,
+        tolerance=FINEST,
         seconds=seconds,
     )
     if solved is None:
@@ -148,7 +145,7 @@ def _solved(problem: LocalInformationPrivacy, lp: Program, seconds: float) -> Pr
     stats: dict[str, float | int | str] = {
         "iterations": solved.iterations,
         "vertices": 0,
-        "stop": "solved to optimality",
+        "stop": SOLVED,
     }
     channel = problem.answer(matrix_from_joint(problem, solved.point.reshape(k, m)))
     if problem.delta > 0:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Bools, Floats, Ints
-from privopt.core.highs import silent_highs
+from privopt.core.highs import FINEST, silent_highs
 from privopt.core.solver import Budget
 from privopt.solvers.metric_privacy._inside import solve_inside
 from privopt.solvers.metric_privacy._parts import Answer, Part, alone
@@ -24,8 +24,6 @@ SIMPLEX_ROWS = 60_000
 BROKEN = 1e-10
 """Violations above this, relative to the scale of a row, are added to the program."""
 
-FEASIBLE = 1e-10
-"""Tolerance asked of HiGHS, for rows and for reduced costs; it takes no smaller one."""
 
 ROUNDS = 40
 
@@ -102,9 +100,9 @@ class _Program:
         program.a_matrix_.value_ = table.data
         highs = silent_highs(
             {
-                "primal_feasibility_tolerance": FEASIBLE,
-                "dual_feasibility_tolerance": FEASIBLE,
-                "ipm_optimality_tolerance": FEASIBLE,
+                "primal_feasibility_tolerance": FINEST,
+                "dual_feasibility_tolerance": FINEST,
+                "ipm_optimality_tolerance": FINEST,
                 "run_crossover": "off",
             }
         )

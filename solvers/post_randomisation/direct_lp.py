@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.highs import Rows, minimise
+from privopt.core.highs import FINEST, Rows, minimise
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.models.metric import Metric
@@ -18,9 +18,6 @@ from privopt.problems.post_randomisation.problem import PostRandomisation
 
 MOST_ENTRIES = 4e6
 """Programs with more entries are refused: writing them down alone takes seconds and hundreds of megabytes."""
-
-FEASIBLE = 1e-10
-"""Tolerance asked of HiGHS, for rows and for reduced costs; it takes no smaller one."""
 
 FARTHEST = 25.0
 """Nats beyond which a pair or a band is left out: what it asks for is below what floats of a program show."""
@@ -158,12 +155,11 @@ class _Program:
 
     def _minimise(self, cost: Floats, equations: Any, budget: Budget) -> _Answer | None:
         n, k = self.n, len(self.tables)
-        limits = None if self.limits is None else Rows.sparse(self.limits, self.right)
         solved = minimise(
             cost,
-            Rows.dense(np.zeros((0, len(cost))), 0.0) if limits is None else limits,
+            Rows.none() if self.limits is None else Rows.sparse(self.limits, self.right),
             Rows.sparse(equations, np.concatenate([np.ones(n), (self.scale[:, None] * self.tables).ravel()])),
-            tolerance=FEASIBLE,
+            tolerance=FINEST,
             seconds=budget.remaining,
         )
         if solved is None:

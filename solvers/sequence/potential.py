@@ -264,7 +264,7 @@ class Search:
         solved = minimise(
             objective,
             Rows.dense(table, cost),
-            Rows.dense(np.zeros((0, len(objective))), 0.0),
+            Rows.none(),
             lower=np.append(begin - trust, -np.inf),
             upper=np.append(begin + trust, np.inf),
             seconds=max(0.1, self.budget.remaining),

@@ -102,8 +102,8 @@ def _vertex(part: Part, posterior: Floats, rng: np.random.Generator) -> Floats |
     if part.symbols.size <= WORTH * len(rows):
         return None
     half = rows.sum(axis=1) / 2
-    free = Rows.dense(np.zeros((0, len(part.symbols))), 0.0)
-    solved = minimise(rng.standard_normal(len(part.symbols)), free, Rows.dense(rows, half), upper=1.0)
+    cost = rng.standard_normal(len(part.symbols))
+    solved = minimise(cost, Rows.none(), Rows.dense(rows, half), upper=1.0)
     if solved is None:
         return None
     share = solved.point

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -227,6 +228,30 @@ def test_what_was_measured_is_shown_again(tmp_path: Path) -> None:
     assert (tmp_path / "regrets.svg").is_file()
     nothing = CliRunner().invoke(app, [*command, "--only", "redaction/records-100"])
     assert nothing.exit_code == 2
+
+
+def test_a_process_that_does_not_come_back_says_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = tmp_path / "late.py"
+    late.write_text(
+        "import time\n"
+        "from privopt.benchmarks.regret import worker\n"
+        "def stuck(problem, solver, time_limit):\n"
+        "    time.sleep(60 if time_limit == 0.1 else 0)\n"
+        "worker.LATE, worker.solve = 0.1, stuck\n"
+        "worker.main()\n"
+    )
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} {late} $3\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(measure.sys, "executable", str(program))  # type: ignore[attr-defined]
+    worker = Worker(4.0)
+    task = {"case": "redaction/records-12", "solver": "windows", "limit": 0.1, "repetition": 0}
+    answer = worker.ask(task, 5.0)
+    worker.close()
+    assert isinstance(answer, str)
+    assert answer.startswith(f'did not come back within 5 s: File "{late}", line 4 in stuck')
 
 
 def test_a_process_that_does_not_come_back_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,11 +19,8 @@ from functools import lru_cache
 import numpy as np
 
 from privopt.arrays import Floats, Ints
-from privopt.core.highs import Rows, minimise
+from privopt.core.highs import FINEST, Rows, minimise
 from privopt.mechanisms.policy.fixed import Levels
-
-TOLERANCE = 1e-10
-"""Of HiGHS, on rows and on reduced costs; with looser ones small beliefs and large budgets lose four digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +34,6 @@ class Solved:
     marginal: Floats
     prices: Floats
     iterations: int
-    message: str = "solved to optimality"
 
 
 def solve_program(p: Floats, cost: Floats, levels: Levels, seconds: float) -> Solved | None:
@@ -54,7 +50,8 @@ def solve_program(p: Floats, cost: Floats, levels: Levels, seconds: float) -> So
         [(levels.room * p[:, None] * cost).ravel(), levels.theta * levels.low * (p @ cost)]
     )
     below, equal = _rows(p, m, levels.theta)
-    solved = minimise(objective, below, equal, tolerance=TOLERANCE, seconds=seconds)
+    # with looser tolerances small beliefs and large budgets lose four digits
+    solved = minimise(objective, below, equal, tolerance=FINEST, seconds=seconds)
     if solved is None:
         return None
     kernel = np.clip(solved.point[: k * m].reshape(k, m), 0.0, 1.0)

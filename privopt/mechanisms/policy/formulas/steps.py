@@ -17,6 +17,7 @@ import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.core.exact import Number, ball_ceiling, integer_row
+from privopt.core.highs import SOLVED
 from privopt.errors import InvalidMechanism
 from privopt.files.labels import Labels
 from privopt.mechanisms.channel import Channel
@@ -207,7 +208,7 @@ def structure(step: Step, seconds: float) -> Answer | None:
     kernel /= kernel.sum(axis=1, keepdims=True)
     output = p @ kernel
     kernel[p == 0] = output
-    stats: Stats = {"iterations": solved.iterations, "stop": solved.message}
+    stats: Stats = {"iterations": solved.iterations, "stop": SOLVED}
     return Answer(levels.room * kernel + levels.low * output, unit * lam, stats)
 
 

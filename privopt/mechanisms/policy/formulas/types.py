@@ -18,11 +18,10 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats, Ints
-from privopt.core.highs import Rows, minimise
+from privopt.core.highs import FINEST, Rows, minimise
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.program import cheapest_row
 
-TOLERANCE = 1e-10
 MOST = 20.0
 """1 / theta is a coefficient of the program."""
 FAINT = 1e-13
@@ -197,7 +196,7 @@ def _program(
         np.concatenate([np.ones(kinds), np.zeros(outs)]),
     )
     objective = np.concatenate([levels.room * p * cost[at], levels.theta * levels.low * means])
-    solved = minimise(objective, below, equal, tolerance=TOLERANCE)
+    solved = minimise(objective, below, equal, tolerance=FINEST)
     if solved is None:
         return None
     point = np.maximum(solved.point, 0.0)

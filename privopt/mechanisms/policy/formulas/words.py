@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from privopt.arrays import Floats, Ints
+from privopt.core.highs import SOLVED
 from privopt.errors import InvalidMechanism
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.formula import Formula
@@ -197,7 +198,7 @@ def solve_words(
     step[heavy], lam[heavy] = kernel, solved.prices
     for x in np.flatnonzero((p < FAINT) & (p > 0)):
         step[x], lam[x] = cheapest_row(cost[x] / unit, tops)
-    return finish(p, cost, epsilon, step, unit * lam, solved.iterations, solved.message)
+    return finish(p, cost, epsilon, step, unit * lam, solved.iterations, SOLVED)
 
 
 def without_rounding(solved: Solved, levels: Levels) -> tuple[Floats, Floats]:
@@ -267,7 +268,7 @@ def solve_quickly(p: Floats, cost: Floats, epsilon: float) -> WordAnswer | None:
         return None
     lam = unit * solved.prices[groups.leader]
     rows = without_rounding(solved, levels)[0][groups.leader]
-    return extended(p, cost, epsilon, rows, lam, solved.iterations, solved.message)
+    return extended(p, cost, epsilon, rows, lam, solved.iterations, SOLVED)
 
 
 def extended(
