@@ -21,7 +21,6 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
-from privopt.mechanisms import RedactionMechanism
 from privopt.problems.redaction.bound import Dual, Setting
 from privopt.problems.redaction.dual import setting, utility_bound
 from privopt.problems.redaction.problem import Redaction
@@ -106,15 +105,17 @@ class Optimal(Solver[Redaction]):
             return Proposal(mechanism, stats=stats)
         try:
             known = setting(problem, lambda: 0.8 * budget.remaining)
-            target = _target(problem, mechanism)
-            cost, dual = lower_cost(known, target, lambda: 0.8 * budget.remaining)
+            utility = problem.evaluate(mechanism).utility
+            target = TARGET * max(min(1.0, utility), 1e-6)
+            reached = utility_bound(problem, 0.0)[1] - utility
+            cost, dual = lower_cost(known, target, lambda: 0.8 * budget.remaining, reached)
         except (ArithmeticError, TimeoutError) as cause:
             stats["no tables"] = str(cause) or OUT_OF_TIME
             if isinstance(cause, TimeoutError):
                 stats["stop"] = OUT_OF_TIME
             return Proposal(mechanism, utility_bound(problem, 0.0)[1], {}, stats=stats)
         bound = utility_bound(problem, cost, known)[1]
-        if dual["nodes"] < FINEST and bound > problem.evaluate(mechanism).utility + 2 * target:
+        if dual["nodes"] < FINEST and bound > utility + 2 * target:
             stats["stop"] = OUT_OF_TIME
         return Proposal(mechanism, bound, dual, stats=stats)
 
@@ -126,12 +127,9 @@ def around(private: int, left: Floats, right: Floats) -> Floats:
     return np.clip(table, 0.0, 1.0)
 
 
-def _target(problem: Redaction, mechanism: RedactionMechanism) -> float:
-    """Utility that the bound may leave open: a share of what the mechanism reaches."""
-    return TARGET * max(min(1.0, problem.evaluate(mechanism).utility), 1e-6)
-
-
-def lower_cost(setting: Setting, target_gap: float, clock: Clock) -> tuple[float, Dual]:
+def lower_cost(
+    setting: Setting, target_gap: float, clock: Clock, reached: float = math.inf
+) -> tuple[float, Dual]:
     """A lower bound on the expected weighted redactions, and what :meth:`Setting.bound` needs to find it again.
 
     Parameters
@@ -139,9 +137,12 @@ def lower_cost(setting: Setting, target_gap: float, clock: Clock) -> tuple[float
     setting
         Both sides and the budget.
     target_gap
-        Tables are refined until the bound is estimated to be this close to the optimum.
+        Tables are refined until the bound is estimated to be this close to the optimum, or is to what is reached:
+        utility that the bound may leave open, a share of the mechanism's.
     clock
         Seconds left; the next refinement is not started when it would not fit.
+    reached
+        The cost of a mechanism that is known.
     """
     best, dual = 0.0, Dual(nodes=64, rows=1, share=target_gap / 4)
     previous, size, rows = -math.inf, 128, int(np.clip(clock() / 2 / SECONDS_A_ROW, FEWEST, 2000))
@@ -157,6 +158,8 @@ def lower_cost(setting: Setting, target_gap: float, clock: Clock) -> tuple[float
             continue
         if bound > best:
             best, dual = bound, attempt
+        if best >= reached - target_gap / 2:
+            return best, dual
         # Errors fall with the square of the size, so the last change shows what is left.
         if (bound - previous) / 15 < target_gap / 2 or size >= FINEST or clock() < 3 * (before - clock()):
             return best, dual

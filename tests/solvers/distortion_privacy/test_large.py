@@ -13,7 +13,7 @@ import privopt as po
 from privopt.arrays import Floats
 from privopt.core.solver import Budget
 from privopt.problems.distortion_privacy.bound import prove
-from privopt.solvers.distortion_privacy._silent import silent_matrix
+from privopt.solvers.distortion_privacy._silent import silent_matrix, silent_release
 from privopt.solvers.distortion_privacy._space import Space
 from privopt.solvers.distortion_privacy.exponential_mixing import (
     NARROWER,
@@ -213,3 +213,19 @@ def test_what_need_not_leak_is_found_by_projections_down_to_the_least_distortion
         assert solution.stats["stop"] == "nothing needs to leak"
     below = po.DistortionPrivacy(joint, cost, max_distortion=0.98 * least, leakage=leakage)
     assert silent_matrix(Space(below), Budget()) is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_small_tables_leak_nothing_from_the_least_distortion_on_and_something_below(seed: int) -> None:
+    joint, cost = dependent(9, seed), 1.0 - np.eye(9)
+    least = least_of_silence(joint, cost)
+    space = Space(po.DistortionPrivacy(joint, cost, max_distortion=1.001 * least))
+    silent = silent_release(space, Budget())
+    assert silent is not None
+    assert space.problem.evaluate(silent.mechanism).leakage <= 1e-15
+    below = po.DistortionPrivacy(joint, cost, max_distortion=0.98 * least)
+    assert silent_release(Space(below), Budget()) is None
+    leaking = po.solve(below)
+    assert leaking.status is po.Status.OPTIMAL
+    assert leaking.leakage is not None
+    assert leaking.leakage > 1e-8

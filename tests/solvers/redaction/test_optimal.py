@@ -185,6 +185,10 @@ def test_bound_is_below_and_close(seed: int) -> None:
     assert bound <= stats.cost + 1e-12
     assert stats.cost - bound <= 5e-6 * count
     assert known.bound(dual) == bound
+    early, coarse = lower_cost(known, 1e-5 * count, hour, stats.cost)
+    assert known.bound(coarse) == early
+    assert stats.cost - early <= 5e-5 * count
+    assert coarse["nodes"] <= dual["nodes"]
     if count <= 9:
         assert leakage(left, right, np.concatenate((redaction_left, redaction_right))) <= epsilon + 1e-12
 
