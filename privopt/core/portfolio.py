@@ -370,6 +370,8 @@ class Search(Generic[M]):
         if not any(after.polls for after in provers[1:]):
             if self._bound_may_improve(c, left / 2):
                 return left / 2
+            if c.name in self.cut and any(_ready_after(o) <= left / SLICE for o in provers[1:]):
+                return left / 3  # it has taken longer than predicted: those that are soon done come first
             return left if self._answered or not self._may_answer(c, 0.4 * left) else 0.6 * left
         sure = [predicted(o) for o in provers[1:] if o.polls and o.guarantee is Guarantee.OPTIMAL]
         if c.guarantee is not Guarantee.OPTIMAL and min(sure, default=math.inf) <= left:

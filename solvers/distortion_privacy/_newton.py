@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.highs import FINEST, Rows, minimise
 from privopt.core.solver import Budget
 from privopt.solvers.distortion_privacy._space import Space
 
@@ -34,8 +35,14 @@ USED = 1e-3
 """Releases of less than this share of the mean probability hardly occur."""
 HALVINGS = 40
 """Halvings of what a start leaks."""
-MOST_TURNS = 500
-"""Steps towards their best posteriors."""
+REFINEMENTS = 1
+"""Times that what rounding left of the sums and of the limit is solved for again."""
+MOST_TURNS = 60
+"""Steps of releases that hardly occur towards their best posteriors."""
+PROGRAMS = 10
+"""Linear programs for each of them after that."""
+LONGER = 1.5
+"""How much longer the next such step is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,13 +152,11 @@ def newton(space: Space, budget: Budget) -> Iterator[Reached]:
     read, close = _Reading(program, at), list(CLOSE)
     for steps in range(MOST_STEPS):
         late = budget.remaining <= 0
-        if late or read.left <= close[0] * read.value:
+        after = None if late else _step(program, at, read)
+        if after is None or read.left <= close[0] * read.value:
             yield Reached(at.x.T / at.x.sum(axis=0)[:, None], _posteriors(program, at, read), steps)
             close = [level for level in close if read.left > level * read.value]
-        if late or not close:
-            return
-        after = _step(program, at, read)
-        if after is None:
+        if after is None or not close:
             return
         at, read = after
 
@@ -170,19 +175,79 @@ def _posteriors(program: _Program, at: _Point, read: _Reading) -> Floats:
     faint = ~used & ((paid - paid[used].min(axis=0)).min(axis=1) < 0)
     if not faint.any():
         return np.asarray(own)
-    given = (program.table / program.weights).T
     costs = (per_distortion * program.excess[faint] - paid[used].min(axis=0)) / program.weights
     shares = np.maximum(at.x[faint] * program.weights, 0.0)
     shares = 0.9 * shares / shares.sum(axis=1, keepdims=True) + 0.1 * program.weights / program.weights.sum()
-    for _ in range(MOST_TURNS):
+    own[faint] = _dearest(program, costs, shares)
+    return np.asarray(own)
+
+
+def _dearest(program: _Program, costs: Floats, shares: Floats) -> Floats:
+    """The averages of P(s|w) over shares (releases, n_w) that make D(r || P) plus the mean cost least, where slack is wanting.
+
+    Multiplicative steps along the slack, which is the slope: longer and longer while the sum falls. Where all of it is small,
+    so are these steps, and those of linear programs lead there.
+    """
+    given = (program.table / program.weights).T
+
+    def read(shares: Floats) -> tuple[Floats, Floats, Floats]:
         mixed = shares @ given
         slack = np.log(mixed / program.prior) @ given.T + costs
+        return mixed, slack, (shares * slack).sum(axis=1, keepdims=True)
+
+    lengths = np.ones((len(shares), 1))
+    mixed, slack, value = read(shares)
+    for _ in range(MOST_TURNS):
         if slack.min() >= 0:
+            return mixed
+        tried = shares * np.exp(lengths * (slack.min(axis=1, keepdims=True) - slack))
+        tried /= tried.sum(axis=1, keepdims=True)
+        turned = read(tried)
+        better = turned[2] <= value
+        shares = np.where(better, tried, shares)
+        mixed, slack, value = (
+            np.where(better, new, old) for new, old in zip(turned, (mixed, slack, value), strict=True)
+        )
+        lengths = np.where(better, LONGER * lengths, SHORTER * lengths)
+    for y in np.flatnonzero(slack.min(axis=1) < 0):
+        mixed[y] = _lifted(program.prior, given, costs[y], mixed[y])
+    return mixed
+
+
+def _lifted(prior: Floats, given: Floats, costs: Floats, start: Floats) -> Floats:
+    """A distribution r near a start whose least slack is larger: steps of linear programs, as the slack is concave in ln r."""
+
+    def slack_of(r: Floats) -> Floats:
+        return np.asarray(given @ np.log(r / prior) + costs)
+
+    r, slack = start, slack_of(start)
+    for _ in range(PROGRAMS):
+        if slack.min() >= 0 or (direction := _steepest(given, r, slack)) is None:
             break
-        shares = shares * np.exp(slack.min(axis=1, keepdims=True) - slack)
-        shares /= shares.sum(axis=1, keepdims=True)
-    own[faint] = shares @ given
-    return np.asarray(own)
+        for length in 0.5 ** np.arange(TRIES):
+            tried = r * np.exp(length * direction)
+            tried /= tried.sum()
+            if (ahead := slack_of(tried)).min() > slack.min():
+                r, slack = tried, ahead
+                break
+        else:
+            break
+    return r
+
+
+def _steepest(given: Floats, r: Floats, slack: Floats) -> Floats | None:
+    """The change of ln r, at most 1, whose least slack is largest to first order."""
+    unit = float(np.abs(slack).max())
+    secrets = len(r)
+    found = minimise(
+        np.append(np.zeros(secrets), -1.0),
+        Rows.dense(np.column_stack([-given, np.ones(len(given))]), slack / unit),
+        Rows.dense(np.append(r, 0.0)[None], 0.0),
+        lower=np.append(np.full(secrets, -1.0 / unit), -np.inf),
+        upper=np.append(np.full(secrets, 1.0 / unit), np.inf),
+        tolerance=FINEST,
+    )
+    return None if found is None else unit * found.point[:-1]
 
 
 def _step(program: _Program, at: _Point, read: _Reading) -> tuple[_Point, _Reading] | None:
@@ -239,6 +304,7 @@ class _System:
         self.along = self._applied(read.row)
         self.across = self.along.sum(axis=0)
         self.by_price = self.sums @ self.across
+        self.own = float((read.row * self.along).sum()) - float(self.across @ self.by_price)
 
     def _applied(self, right: Floats) -> Floats:
         """The inverse of the blocks times a matrix (n_y, n_w)."""
@@ -251,15 +317,17 @@ class _System:
         at, read = self.at, self.read
         wanted = (aim - curved) / at.x - at.v
         wanted_spare = (aim - spare_curved) / at.price - at.spare
-        x = self._applied(wanted - read.dual)
-        pi = self.sums @ (read.short - x.sum(axis=0))
-        own = float((read.row * self.along).sum()) - float(self.across @ self.by_price)
-        reached = float((read.row * x).sum()) + float(self.across @ pi)
-        price = (reached - (read.missed - wanted_spare)) / (own + at.spare / at.price)
-        pi = pi + price * self.by_price
-        x = x + self._applied(np.broadcast_to(pi, x.shape)) - price * self.along
+        x, pi, price = self._applied(wanted - read.dual), np.zeros(at.x.shape[1]), 0.0
+        yielding = at.spare / at.price
+        for _ in range(1 + REFINEMENTS):
+            prices = self.sums @ (read.short - x.sum(axis=0))
+            reached = float((read.row * x).sum()) + float(self.across @ prices) + wanted_spare
+            change = (reached - yielding * price - read.missed) / (self.own + yielding)
+            prices = prices + change * self.by_price
+            x = x + self._applied(np.broadcast_to(prices, x.shape)) - change * self.along
+            pi, price = pi + prices, price + change
         v = wanted - at.v / at.x * x
-        return _Point(x, v, wanted_spare - at.spare / at.price * price, price, pi)
+        return _Point(x, v, wanted_spare - yielding * price, price, pi)
 
 
 def newton_seconds(outputs: int, observations: int, secrets: int) -> float:

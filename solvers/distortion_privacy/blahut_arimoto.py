@@ -24,6 +24,7 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.mechanisms import Channel
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.distortion_privacy.repair import largest_share
 from privopt.solvers.distortion_privacy._bound import best_bound, better, completed_posteriors
@@ -131,15 +132,15 @@ def _information(space: Space, matrix: Floats) -> float:
 
 
 def _project(
-    logs: Floats, distances: Floats, space: Space, room: float, guess: float
+    logs: Floats, distances: Floats, space: Space, room: float, guess: float, low: float = 0.0
 ) -> tuple[Floats, float]:
-    """exp(logs - m d), rows normalised, with the least m >= 0 that keeps the room; Newton with a bracket."""
-    low, high, m = 0.0, math.inf, guess
+    """exp(logs - m d), rows normalised, with the least m >= ``low`` that keeps the room; Newton with a bracket."""
+    high, m = math.inf, guess
     for _ in range(100):
         matrix = _normalised(logs - m * distances)
         means = (matrix * distances).sum(axis=1)
         excess = float(space.weights @ means) - room
-        if abs(excess) <= 1e-15 * max(1.0, room) or (m == 0 and excess <= 0) or high - low < 1e-15 * high:
+        if abs(excess) <= 1e-15 * max(1.0, room) or (m == low and excess <= 0) or high - low < 1e-15 * abs(high):
             return matrix, m
         low, high = (m, high) if excess > 0 else (low, m)
         slope = float(space.weights @ ((matrix * distances**2).sum(axis=1) - means**2))
@@ -159,6 +160,9 @@ TARGET = 2e-7
 
 CLOSED = 5e-7
 """Relative gap up to which Newton's method has converged."""
+
+TILTED = 1e-3
+"""Most that the logarithm of a cell gains by room that is left."""
 
 SHARE_KEPT = 0.15
 """Of the time, for bringing what Newton's method has at its end within the limits."""
@@ -211,17 +215,51 @@ class BlahutArimoto(Solver[DistortionPrivacy]):
         space = Space(problem)
         if problem.max_leakage is None and (silent := silent_release(space, budget)) is not None:
             return silent
-        if (quick := _quick(space, budget)) is not None:
-            return quick
+        quick = _quick(space, budget)
+        if quick is not None and quick.done:
+            return quick.proposal
         if problem.max_leakage is not None:
             return _root(space, problem.budget, budget)
         run = alternate(space, space.room, _start(space), _near, budget)
-        bound, dual = best_bound(space, run.posteriors)
-        return Proposal(space.release(run.matrix), bound, dual, stats=run.stats())
+        last = _found(space, run.matrix, run.posteriors, run.stats())
+        return last.proposal if quick is None else _better(last, quick)
 
 
-def _quick(space: Space, budget: Budget) -> Proposal | None:
-    """What Newton's method finds, where that closes the gap or the time is over."""
+@dataclass(frozen=True)
+class _Found:
+    """A release with its objective and its bound, and whether nothing is left to do, or no time for it."""
+
+    release: Channel
+    objective: float
+    bound: float | None
+    dual: dict[str, object]
+    stats: dict[str, float | int | str]
+    done: bool
+
+    @property
+    def proposal(self) -> Proposal:
+        """As a solver proposes it."""
+        return Proposal(self.release, self.bound, self.dual, stats=self.stats)
+
+
+def _found(space: Space, matrix: Floats, posteriors: Floats, stats: dict[str, float | int | str]) -> _Found:
+    """A channel with what distributions of S prove, done where they meet."""
+    bound, dual = best_bound(space, posteriors)
+    release = space.release(matrix)
+    reading = space.problem.evaluate(release)
+    closed = bound is not None and bound - reading.objective <= CLOSED * space.problem.scale(reading)
+    return _Found(release, reading.objective, bound, dual, stats, closed)
+
+
+def _better(one: _Found, other: _Found) -> Proposal:
+    """The better release with the tighter bound of two."""
+    best = max(one, other, key=lambda found: found.objective)
+    bound, dual = better((one.bound, one.dual), (other.bound, other.dual))
+    return replace(best, bound=bound, dual=dual).proposal
+
+
+def _quick(space: Space, budget: Budget) -> _Found | None:
+    """What Newton's method finds."""
     given = budget.remaining
     if space.room == 0 or not fits(space.excess.shape[1], len(space.seen)):
         return None
@@ -230,31 +268,29 @@ def _quick(space: Space, budget: Budget) -> Proposal | None:
         for reached in newton(space, budget.earlier(SHARE_KEPT)):
             if not np.isfinite(reached.matrix).all():
                 break
-            last, closed = _brought_within(space, reached)
-            if closed:
+            last = _brought_within(space, reached)
+            if last.done:
                 return last
     if last is None or math.isinf(given) or budget.remaining > SHARE_KEPT * given:
-        return None
-    return replace(last, stats={**last.stats, "stop": "out of time"})
+        return last
+    return replace(last, stats={**last.stats, "stop": "out of time"}, done=True)
 
 
-def _brought_within(space: Space, reached: Reached) -> tuple[Proposal, bool]:
-    """A channel of Newton's method within the limits with its bound, and whether these meet."""
+def _brought_within(space: Space, reached: Reached) -> _Found:
+    """A channel of Newton's method within the limits, with its bound."""
     problem, matrix = space.problem, reached.matrix
     if problem.max_leakage is None:
         logs = np.log(np.maximum(matrix, TINY))
-        matrix, _ = _project(logs, space.excess / space.weights[:, None], space, space.room, 0.0)
+        # A step to either side of the room: to first order both cost what the price says.
+        distances = space.excess / space.weights[:, None]
+        matrix, _ = _project(logs, distances, space, space.room, 0.0, low=-TILTED / float(distances.max()))
     elif _information(space, matrix) > problem.budget:
         matrix = _quieter(space, matrix, problem.budget)
-    bound, dual = best_bound(space, reached.posteriors)
-    release = space.release(matrix)
-    reading = problem.evaluate(release)
-    closed = bound is not None and bound - reading.objective <= CLOSED * problem.scale(reading)
     stats: dict[str, float | int | str] = {
         "iterations": reached.steps,
         "stop": "Newton's steps have converged",
     }
-    return Proposal(release, bound, dual, stats=stats), closed
+    return _found(space, matrix, reached.posteriors, stats)
 
 
 def _near(information: float, price: float) -> float:
