@@ -26,7 +26,7 @@ LONGEST = 0.95
 CURVED = 2.0
 """Largest correction for curvature, relative to the mean product."""
 LEAST_SHARE = 0.01
-"""No product falls below this share of the mean."""
+"""No product falls below this share of the mean, or half of the last one."""
 SMALLEST = 1e-4
 """Least share of the mean product that a step aims at."""
 SHORTER, TRIES = 0.6, 20
@@ -39,8 +39,10 @@ REFINEMENTS = 1
 """Times that what rounding left of the sums and of the limit is solved for again."""
 MOST_TURNS = 60
 """Steps of releases that hardly occur towards their best posteriors."""
-PROGRAMS = 10
-"""Linear programs for each of them after that."""
+PROGRAMS = 25
+"""Linear programs for each of them after that, at most."""
+WIDER, NARROWER = 2.0, 0.3
+"""How the radius of their steps changes."""
 LONGER = 1.5
 """How much longer the next such step is."""
 
@@ -80,6 +82,12 @@ class _Point:
         rates = [float((-move / value).max()) for value, move in pairs]
         rates += [-d.spare / self.spare, -d.price / self.price]
         return 1.0 / max(1.0, *rates)
+
+    @property
+    def least_share(self) -> float:
+        """The least product, as a share of the mean."""
+        least = min(float((self.x * self.v).min()), self.spare * self.price)
+        return least / self.left * (self.x.size + 1)
 
     @property
     def left(self) -> float:
@@ -172,13 +180,18 @@ def _posteriors(program: _Program, at: _Point, read: _Reading) -> Floats:
     per_distortion = (1.0 / at.price if program.capped else at.price) / program.unit
     paid = (program.table.T @ np.log(own / program.prior).T + per_distortion * program.excess.T).T
     used = read.mass > USED / len(own)
-    faint = ~used & ((paid - paid[used].min(axis=0)).min(axis=1) < 0)
+    worth = np.minimum(paid[used].min(axis=0), at.pi / (at.price if program.capped else 1.0))
+    wanting = (paid - worth).min(axis=1)
+    faint = ~used & (wanting < 0)
     if not faint.any():
         return np.asarray(own)
-    costs = (per_distortion * program.excess[faint] - paid[used].min(axis=0)) / program.weights
+    given = (program.table / program.weights).T
+    costs = (per_distortion * program.excess[faint] - worth) / program.weights
     shares = np.maximum(at.x[faint] * program.weights, 0.0)
     shares = 0.9 * shares / shares.sum(axis=1, keepdims=True) + 0.1 * program.weights / program.weights.sum()
-    own[faint] = _dearest(program, costs, shares)
+    dearer = _dearest(program, costs, shares)
+    slack = ((np.log(dearer / program.prior) @ given.T + costs) * program.weights).min(axis=1)
+    own[faint] = np.where((slack > wanting[faint])[:, None], dearer, own[faint])
     return np.asarray(own)
 
 
@@ -220,31 +233,30 @@ def _lifted(prior: Floats, given: Floats, costs: Floats, start: Floats) -> Float
     def slack_of(r: Floats) -> Floats:
         return np.asarray(given @ np.log(r / prior) + costs)
 
-    r, slack = start, slack_of(start)
+    r, slack, radius = start, slack_of(start), 1.0
     for _ in range(PROGRAMS):
-        if slack.min() >= 0 or (direction := _steepest(given, r, slack)) is None:
+        if slack.min() >= 0 or (direction := _steepest(given, r, slack, radius)) is None:
             break
-        for length in 0.5 ** np.arange(TRIES):
-            tried = r * np.exp(length * direction)
-            tried /= tried.sum()
-            if (ahead := slack_of(tried)).min() > slack.min():
-                r, slack = tried, ahead
-                break
+        tried = r * np.exp(direction)
+        tried /= tried.sum()
+        ahead = slack_of(tried)
+        if ahead.min() > slack.min():
+            r, slack, radius = tried, ahead, min(1.0, WIDER * radius)
         else:
-            break
+            radius = NARROWER * min(radius, float(np.abs(direction).max()))
     return r
 
 
-def _steepest(given: Floats, r: Floats, slack: Floats) -> Floats | None:
-    """The change of ln r, at most 1, whose least slack is largest to first order."""
+def _steepest(given: Floats, r: Floats, slack: Floats, radius: float) -> Floats | None:
+    """The change of ln r, within a radius, whose least slack is largest to first order."""
     unit = float(np.abs(slack).max())
     secrets = len(r)
     found = minimise(
         np.append(np.zeros(secrets), -1.0),
         Rows.dense(np.column_stack([-given, np.ones(len(given))]), slack / unit),
         Rows.dense(np.append(r, 0.0)[None], 0.0),
-        lower=np.append(np.full(secrets, -1.0 / unit), -np.inf),
-        upper=np.append(np.full(secrets, 1.0 / unit), np.inf),
+        lower=np.append(np.full(secrets, -radius / unit), -np.inf),
+        upper=np.append(np.full(secrets, radius / unit), np.inf),
         tolerance=FINEST,
     )
     return None if found is None else unit * found.point[:-1]
@@ -265,12 +277,10 @@ def _step(program: _Program, at: _Point, read: _Reading) -> tuple[_Point, _Readi
         step = system.direction(aim, curved, spare)
     except np.linalg.LinAlgError:
         return None
-    length = min(1.0, LONGEST * at.longest(step))
+    length, share = min(1.0, LONGEST * at.longest(step)), min(LEAST_SHARE, 0.5 * at.least_share)
     for _ in range(TRIES):
         tried = at.along(step, length)
-        products = tried.x * tried.v
-        least = min(float(products.min()), tried.spare * tried.price)
-        if least >= LEAST_SHARE * tried.left / count:
+        if tried.least_share >= share:
             reached = _Reading(program, tried)
             if reached.left <= (1.0 - 0.01 * length) * read.left:
                 return tried, reached

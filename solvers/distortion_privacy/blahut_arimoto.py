@@ -140,7 +140,11 @@ def _project(
         matrix = _normalised(logs - m * distances)
         means = (matrix * distances).sum(axis=1)
         excess = float(space.weights @ means) - room
-        if abs(excess) <= 1e-15 * max(1.0, room) or (m == low and excess <= 0) or high - low < 1e-15 * abs(high):
+        if (
+            abs(excess) <= 1e-15 * max(1.0, room)
+            or (m == low and excess <= 0)
+            or high - low < 1e-15 * abs(high)
+        ):
             return matrix, m
         low, high = (m, high) if excess > 0 else (low, m)
         slope = float(space.weights @ ((matrix * distances**2).sum(axis=1) - means**2))
@@ -158,10 +162,10 @@ def _normalised(logs: Floats) -> Floats:
 TARGET = 2e-7
 """Gap at which it stops, relative to the leakage or the distortion."""
 
-CLOSED = 5e-7
+CLOSED = 8e-7
 """Relative gap up to which Newton's method has converged."""
 
-TILTED = 1e-3
+TILTED = 1e-2
 """Most that the logarithm of a cell gains by room that is left."""
 
 SHARE_KEPT = 0.15
@@ -222,7 +226,7 @@ class BlahutArimoto(Solver[DistortionPrivacy]):
             return _root(space, problem.budget, budget)
         run = alternate(space, space.room, _start(space), _near, budget)
         last = _found(space, run.matrix, run.posteriors, run.stats())
-        return last.proposal if quick is None else _better(last, quick)
+        return (last if quick is None else _better(last, quick)).proposal
 
 
 @dataclass(frozen=True)
@@ -251,11 +255,11 @@ def _found(space: Space, matrix: Floats, posteriors: Floats, stats: dict[str, fl
     return _Found(release, reading.objective, bound, dual, stats, closed)
 
 
-def _better(one: _Found, other: _Found) -> Proposal:
+def _better(one: _Found, other: _Found) -> _Found:
     """The better release with the tighter bound of two."""
     best = max(one, other, key=lambda found: found.objective)
     bound, dual = better((one.bound, one.dual), (other.bound, other.dual))
-    return replace(best, bound=bound, dual=dual).proposal
+    return replace(best, bound=bound, dual=dual)
 
 
 def _quick(space: Space, budget: Budget) -> _Found | None:
@@ -268,7 +272,8 @@ def _quick(space: Space, budget: Budget) -> _Found | None:
         for reached in newton(space, budget.earlier(SHARE_KEPT)):
             if not np.isfinite(reached.matrix).all():
                 break
-            last = _brought_within(space, reached)
+            found = _brought_within(space, reached)
+            last = found if last is None or found.done else _better(found, last)
             if last.done:
                 return last
     if last is None or math.isinf(given) or budget.remaining > SHARE_KEPT * given:
@@ -278,19 +283,34 @@ def _quick(space: Space, budget: Budget) -> _Found | None:
 
 def _brought_within(space: Space, reached: Reached) -> _Found:
     """A channel of Newton's method within the limits, with its bound."""
-    problem, matrix = space.problem, reached.matrix
-    if problem.max_leakage is None:
-        logs = np.log(np.maximum(matrix, TINY))
-        # A step to either side of the room: to first order both cost what the price says.
-        distances = space.excess / space.weights[:, None]
-        matrix, _ = _project(logs, distances, space, space.room, 0.0, low=-TILTED / float(distances.max()))
-    elif _information(space, matrix) > problem.budget:
-        matrix = _quieter(space, matrix, problem.budget)
+    matrix, logs = reached.matrix, np.log(np.maximum(reached.matrix, TINY))
+    distances = space.excess / space.weights[:, None]
+    least = -TILTED / float(distances.max())
+    # A step to either side of what is allowed: to first order both sides cost what the price says.
+    if space.problem.max_leakage is None:
+        matrix, _ = _project(logs, distances, space, space.room, 0.0, low=least)
+    else:
+        matrix = _as_leaky(space, matrix, logs, -least * distances)
+        if _information(space, matrix) > space.problem.budget:
+            matrix = _quieter(space, matrix, space.problem.budget)
     stats: dict[str, float | int | str] = {
         "iterations": reached.steps,
         "stop": "Newton's steps have converged",
     }
     return _found(space, matrix, reached.posteriors, stats)
+
+
+def _as_leaky(space: Space, matrix: Floats, logs: Floats, quieter: Floats) -> Floats:
+    """exp(logs + m quieter), rows normalised, with -1 <= m <= 1 that leaks what is allowed; the matrix itself where none does."""
+
+    def over(m: float) -> float:
+        return _information(space, _normalised(logs + m * quieter)) - space.problem.budget
+
+    if not over(1.0) <= 0 <= over(-1.0):
+        return matrix
+    from scipy.optimize import brentq
+
+    return _normalised(logs + float(brentq(over, -1.0, 1.0, xtol=1e-15, rtol=1e-14)) * quieter)
 
 
 def _near(information: float, price: float) -> float:
