@@ -77,6 +77,11 @@ def _spending(n_s: int, n_x: int) -> Problem[Any]:
     return LocalInformationPrivacy(joints.random_joint(n_s, n_x, 7), 1.0, delta=0.02)
 
 
+def _spending_hamming(n_s: int, n_x: int) -> Problem[Any]:
+    joint = joints.random_joint(n_s, n_x, 7)
+    return LocalInformationPrivacy(joint, 1.0, delta=0.02, utility=1.0 - np.eye(n_x))
+
+
 def _near_joint(n_s: int, n_x: int) -> JointAmbiguity:
     return JointAmbiguity.total_variation(joints.random_joint(n_s, n_x, 7), 0.02)
 
@@ -254,6 +259,12 @@ FAMILIES = (
     ),
     Family(
         "local information privacy with delta", _spending, ((4, 12), (5, 20), (10, 60)), ((4, 16), (8, 30))
+    ),
+    Family(
+        "local information privacy with delta, Hamming",
+        _spending_hamming,
+        ((3, 6), (4, 12), (5, 20), (6, 30)),
+        ((4, 8), (5, 14)),
     ),
     Family("local information privacy over a set", _lip_over, ((3, 5), (4, 12), (6, 30)), ((3, 8), (5, 18))),
     *(

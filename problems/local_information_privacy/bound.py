@@ -26,6 +26,10 @@ The kinds of dual:
   again; see :mod:`privopt.problems.local_information_privacy.lattice`.
 - ``{"kind": "spending", "pi": [...], "price": m}``: prices and, for delta > 0, a price of violations, with every vertex tried;
   see :mod:`privopt.problems.local_information_privacy.spending`.
+- ``{"kind": "spending", "price": m, "multipliers": [[[...], ...], ...]}``: the same for a distortion, with multipliers of the rows
+  that are left, one list a release, for each set of secrets whose bounds a release may break. Or, in place of the two,
+  ``"release": y, "sets": [i, ...], "within": {...}, "beyond": {...}``: two such proofs, where release y breaks the bounds of one of
+  these sets and where it does not.
 
 With prices pi, any release satisfies sum_y P(y) cost(v_y) >= pi . P(w) + min over the polytope of
 cost(v) - pi . v, as the posteriors average to P(w). The polytope is that of :class:`privopt.problems.local_information_privacy.polytope.Polytope`,
@@ -35,12 +39,13 @@ which holds every allowed posterior, so the rows are implied by the bounds and m
 from __future__ import annotations
 
 import math
+import time
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privopt.arrays import Floats
+from privopt.arrays import Bools, Floats
 from privopt.core.exact import ball_ceiling, ball_floor
 from privopt.core.problem import Enclosure
 from privopt.measures.lifts import mutual_information_bound
@@ -57,10 +62,17 @@ from privopt.problems.local_information_privacy.members import MOST, demanded
 from privopt.problems.local_information_privacy.pairs import least_pair_cost
 from privopt.problems.local_information_privacy.patterns import least_pattern_cost
 from privopt.problems.local_information_privacy.polytope import LARGEST, Polytope
-from privopt.problems.local_information_privacy.spending import least_spending_cost
+from privopt.problems.local_information_privacy.spending import MOST as MOST_BROKEN
+from privopt.problems.local_information_privacy.spending import (
+    bounded,
+    broken_sets,
+    least_spending_cost,
+    spent_costs,
+)
 from privopt.problems.local_information_privacy.tree import least_reduced_cost
 from privopt.problems.local_information_privacy.vertices import least_vertex_cost
 from privopt.problems.trade_off.information import entropy_enclosure, most_information, secret_information
+from privopt.problems.validation import Matrix
 
 if TYPE_CHECKING:
     from flint import arb
@@ -156,6 +168,8 @@ def _entry(value: object) -> bool:
 
 def _spending(data: LocalInformationPrivacyData, dual: dict[str, object], seconds: float) -> Enclosure | None:
     """Prices of observations and of violations: H(X) - pi . P(w) - least + m delta."""
+    if isinstance(data.utility, tuple):
+        return _spending_distortion(data, data.utility, dual, seconds)
     prices, price = numbers(dual.get("pi"), (len(data.observation.support),)), dual.get("price")
     if prices is None or data.utility != "mutual_information" or data.notion != "lip":
         return None
@@ -165,6 +179,79 @@ def _spending(data: LocalInformationPrivacyData, dual: dict[str, object], second
     low, high = _priced(data, prices, least)
     spent = enclose(Fraction(price) * Fraction(data.delta))
     return -_sum_up((-low, -spent[0])), _sum_up((high, spent[1]))
+
+
+def _spending_distortion(
+    data: LocalInformationPrivacyData, matrix: Matrix, dual: dict[str, object], seconds: float
+) -> Enclosure | None:
+    """The largest bound of the cases into which a dual splits what each release may break; None if one of them proves nothing."""
+    if data.notion != "lip" or data.ambiguity is not None or len(bounded(data)) > MOST_BROKEN:
+        return None
+    sets, ends = list(broken_sets(data)), time.monotonic() + seconds
+    polytopes = [data.without(frozenset(broken)).polytope for broken in sets]
+    plain, largest = costs(data.observation, matrix), None
+    cases: list[tuple[object, Bools]] = [(dual, np.ones((len(sets), len(matrix[0])), dtype=bool))]
+    while cases:
+        case, open_sets = cases.pop()
+        if not isinstance(case, dict) or time.monotonic() > ends:
+            return None
+        if "release" in case:
+            halves = _halves(case, open_sets)
+            if halves is None:
+                return None
+            cases += zip((case.get("within"), case.get("beyond")), halves, strict=True)
+            continue
+        if not open_sets.any(axis=0).all():
+            continue  # a release that may break no set of those left: there is no such mechanism
+        value = _spending_case(data, plain, polytopes, sets, open_sets, case)
+        if value is None:
+            return None
+        largest = value if largest is None else max(largest, value)
+    return None if largest is None else enclose(largest)
+
+
+def _halves(case: dict[str, object], open_sets: Bools) -> tuple[Bools, Bools] | None:
+    """The pairs of sets and releases that are left where one release breaks one of the sets named, and where it does not."""
+    release, named = case.get("release"), case.get("sets")
+    count, releases = open_sets.shape
+    if type(release) is not int or not 0 <= release < releases or not isinstance(named, list):
+        return None
+    if not all(type(i) is int and 0 <= i < count for i in named):
+        return None
+    within, beyond, chosen = open_sets.copy(), open_sets.copy(), np.isin(np.arange(count), named)
+    within[~chosen, release] = False
+    beyond[chosen, release] = False
+    return within, beyond
+
+
+def _spending_case(
+    data: LocalInformationPrivacyData,
+    plain: Costs,
+    polytopes: list[Polytope],
+    sets: list[tuple[int, ...]],
+    open_sets: Bools,
+    case: dict[str, object],
+) -> Fraction | None:
+    """Weak duality over releases and the sets they may break: m delta - sum_w of the least of them."""
+    price, tables = case.get("price"), case.get("multipliers")
+    if not isinstance(price, float) or not 0 <= price < math.inf:
+        return None
+    if not isinstance(tables, list) or len(tables) != len(sets):
+        return None
+    least: list[Fraction] | None = None
+    for polytope, broken, multipliers, releases in zip(polytopes, sets, tables, open_sets, strict=True):
+        if not releases.any():
+            continue
+        shape = len(releases), len(polytope.kept)
+        table = numbers(multipliers, shape) if polytope.kept else np.zeros(shape)
+        if table is None or (table < 0).any():
+            return None
+        of = spent_costs(polytope, plain, price, broken)
+        rows, below = _paid(polytope, polytope.kept, table, of, Fraction(1))
+        used = np.flatnonzero(releases).tolist()
+        lowest = [Fraction(min(row[y] for y in used), below) for row in rows]
+        least = lowest if least is None else list(map(min, least, lowest))
+    return Fraction(price) * Fraction(data.delta) - sum(least or [], Fraction(0))
 
 
 def _priced(data: LocalInformationPrivacyData, prices: Floats, least: Enclosure) -> Enclosure:
@@ -293,6 +380,14 @@ def linear_value(
 def _weak_duality(
     polytope: Polytope, kept: tuple[int, ...], multipliers: Floats, prices: Costs, unit: Fraction
 ) -> Fraction:
+    rows, below = _paid(polytope, kept, multipliers, prices, unit)
+    return -Fraction(sum(map(min, rows)), below)
+
+
+def _paid(
+    polytope: Polytope, kept: tuple[int, ...], multipliers: Floats, prices: Costs, unit: Fraction
+) -> tuple[list[list[int]], int]:
+    """What every observation and release costs once the rows are paid for, in integers over a denominator."""
     from flint import fmpz_mat
 
     scale, whole = _integers(multipliers)
@@ -308,8 +403,7 @@ def _weak_duality(
     of_cost = unit.numerator * below * scale
     of_rows = unit.denominator * prices.scale
     paid = fmpz_mat([list(row) for row in prices.cells]) * of_cost + rows * of_rows
-    total = sum(int(min(row)) for row in paid.tolist())
-    return -Fraction(total, of_rows * below * scale)
+    return [[int(value) for value in row] for row in paid.tolist()], of_rows * below * scale
 
 
 def _with_further(

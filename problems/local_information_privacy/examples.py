@@ -56,6 +56,7 @@ def examples(make: Callable[..., Problem[Release]]) -> tuple[Example[Release], .
             make(JointDistribution.normalised([[3, 0, 0], [0, 2, 0], [0, 0, 1]]), epsilon=1.0, notion="ldp"),
         ),
         Example("small-delta", make(small, epsilon=0.3, delta=0.05)),
+        Example("small-delta-hamming", make(small, epsilon=0.3, delta=0.05, utility=hamming)),
         Example("perfect", make(lecture, epsilon=0.0), 1.289061481511739 * BITS),
         Example("lecture", make(lecture, epsilon=1.0), 2.757543035553 * BITS),
         Example("set", make(JointAmbiguity.total_variation(small, Fraction(1, 20)), epsilon=0.3)),

@@ -3,7 +3,8 @@
 A release whose posterior v breaks the bounds of the secrets T, and of no others, spends sum_{s in T} P(s | v) of delta. With prices
 pi of the observations and a price m >= 0 of what is spent, any release satisfies
 sum_y P(y) cost(v_y) + m delta >= pi . P(w) + min over T of min_v cost(v) + m sum_{s in T} P(s | v) - pi . v, where v keeps the
-bounds of the secrets outside T: a problem without delta, fewer rows and other prices for each T.
+bounds of the secrets outside T: a problem without delta, fewer rows and other prices for each T. For a distortion multipliers of
+these rows prove the same: each observation takes the release and the T that are cheapest, once rows and violations are paid for.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.core.problem import Enclosure
+from privopt.problems.costs import Costs
 from privopt.problems.exact_joint import enclose
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
+from privopt.problems.local_information_privacy.polytope import Polytope
 from privopt.problems.local_information_privacy.vertices import least_vertex_cost
 
 MOST = 8
@@ -50,6 +53,18 @@ def spent_prices(
         share = Fraction(sum(polytope.table[s][w] for s in broken), polytope.symbols[w])
         made.append(enclose(Fraction(pi) - Fraction(price) * share)[1])
     return np.array(made)
+
+
+def spent_costs(polytope: Polytope, plain: Costs, price: float, broken: tuple[int, ...]) -> Costs:
+    """The cost of every observation and release where it breaks the bounds of some secrets, with what that spends paid."""
+    each, total = Fraction(price), polytope.total
+    masses = [sum(polytope.table[s][w] for s in broken) for w in range(len(plain.cells))]
+    scale = total * each.denominator
+    cells = tuple(
+        tuple(cell * scale + each.numerator * mass * plain.scale for cell in row)
+        for row, mass in zip(plain.cells, masses, strict=True)
+    )
+    return Costs(cells, plain.scale * scale)
 
 
 def least_spending_cost(

@@ -111,6 +111,11 @@ def _delta(n_s: int, n_x: int) -> Problem[Any]:
     return LocalInformationPrivacy(joints.random_joint(n_s, n_x), 1.0, delta=0.02)
 
 
+def _delta_hamming(n_s: int, n_x: int) -> Problem[Any]:
+    joint = joints.random_joint(n_s, n_x)
+    return LocalInformationPrivacy(joint, 0.3, delta=0.02, utility=1.0 - np.eye(n_x))
+
+
 def _rare(n_s: int, n_x: int) -> Problem[Any]:
     return LocalInformationPrivacy(rare(n_s, n_x, 5e-9), 1.0)
 
@@ -167,6 +172,7 @@ register_cases(
         ("delta-4x12", "", partial(_delta, 4, 12)),
         ("delta-5x12", "", partial(_delta, 5, 12)),
         ("delta-10x60", "", partial(_delta, 10, 60)),
+        *((f"delta-hamming-{s}x{x}", "", partial(_delta_hamming, s, x)) for s, x in ((4, 12), (6, 30))),
         ("rare-secret-3x12", "q", partial(_rare, 3, 12)),
         ("full-data-2x20", "", partial(_full, 2, 20)),
     ),

@@ -103,3 +103,93 @@ def test_what_is_no_proof_proves_nothing() -> None:
         assert proved is not None
         assert solution.utility is not None
         assert proved[1] >= solution.utility
+
+
+def distortions_by_brute_force(problem: po.LocalInformationPrivacy) -> float:
+    """The least distortion, with a linear program for every choice of the secrets whose bounds each release may break."""
+    observed = problem.observation
+    given, p, prior = observed.s_given_w, observed.p_w, observed.p_s
+    cost = np.asarray(problem.matrix)
+    n, m = cost.shape
+    sets = [c for r in range(len(prior) + 1) for c in itertools.combinations(range(len(prior)), r)]
+    best = math.inf
+    for choice in itertools.product(sets, repeat=m):
+        rows, right = (
+            [np.concatenate([given[list(broken)].sum(axis=0) for broken in choice])],
+            [problem.delta],
+        )
+        for y, broken in enumerate(choice):
+            for s in set(range(len(prior))) - set(broken):
+                above = given[s] - math.exp(problem.upper) * prior[s]
+                below = math.exp(-problem.lower) * prior[s] - given[s]
+                for row in (above, below):
+                    rows.append(np.zeros(n * m))
+                    rows[-1][y * n : (y + 1) * n] = row
+                    right.append(0.0)
+        solved: Any = linprog(
+            cost.T.ravel(),
+            A_ub=np.array(rows),
+            b_ub=right,
+            A_eq=np.tile(np.eye(n), m),
+            b_eq=p,
+            method="highs",
+        )
+        best = min(best, float(solved.fun) if solved.status == 0 else math.inf)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_distortion_with_delta_is_that_of_every_choice_of_sets(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    joint = po.JointDistribution.normalised(rng.dirichlet(np.full(6, 0.7)).reshape(2, 3) + 1e-3)
+    problem = po.LocalInformationPrivacy(joint, 0.2, delta=0.05, utility=1.0 - np.eye(3))
+    solution = po.solve(problem, time_limit=20)
+    least = distortions_by_brute_force(problem)
+    assert solution.certified
+    assert solution.bound is not None
+    assert solution.utility is not None
+    assert solution.utility == pytest.approx(-least, abs=1e-7)
+    assert -least <= solution.bound + 1e-12
+    assert po.verify(problem, solution).ok
+    whole = po.solve(po.LocalInformationPrivacy(joint, 0.2, utility=1.0 - np.eye(3)))
+    assert whole.utility is not None
+    assert solution.utility >= whole.utility - 1e-7
+    assert solution.status is po.Status.OPTIMAL
+
+
+def test_more_delta_never_costs_distortion_and_a_forged_price_proves_nothing() -> None:
+    joint = po.JointDistribution.normalised(np.random.default_rng(3).dirichlet(np.ones(20)).reshape(4, 5))
+    before = -math.inf
+    for delta in (0.001, 0.01, 0.05, 0.2):
+        problem = po.LocalInformationPrivacy(
+            joint, lower=0.1, upper=0.3, delta=delta, utility=1.0 - np.eye(5)
+        )
+        solution = po.solve(problem, "spending-lp", time_limit=20)
+        assert solution.certified
+        assert solution.utility is not None
+        assert solution.bound is not None
+        assert before - 1e-6 <= solution.utility <= solution.bound
+        before = solution.utility
+    assert solution.bound is not None
+    dual: Any = solution.dual
+    assert problem.check_bound(-1.0, dual) == solution.bound
+    leaves = [dual]
+    while "release" in leaves[-1]:
+        leaves.append(leaves[-1]["within"])
+    price, multipliers = leaves[-1]["price"], leaves[-1]["multipliers"]
+    for wrong in (
+        {**dual, "release": 99, "sets": [0]},
+        {**dual, "release": 0, "sets": [-1]},
+        {"kind": "spending", "price": -1.0, "multipliers": multipliers},
+        {"kind": "spending", "price": "1", "multipliers": multipliers},
+        {"kind": "spending", "price": price, "multipliers": multipliers[:-1]},
+        {
+            "kind": "spending",
+            "price": price,
+            "multipliers": [[[-1.0] * len(r) for r in t] for t in multipliers],
+        },
+    ):
+        assert problem.prove_bound(wrong) is None
+    root = problem.prove_bound({"kind": "spending", "price": price, "multipliers": multipliers})
+    assert root is not None
+    assert root[1] >= solution.bound  # what proves a case proves less of the whole
