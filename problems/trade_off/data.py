@@ -37,6 +37,8 @@ SQUARE = 300
 WITHHELD = "withheld"
 """The only symbol of a release that says nothing."""
 
+FAINT = 1e-3
+"""Nats: two terms that are weighed against each other count as no less, where both of them vanish at the optimum."""
 LEAST = 1e-300
 """Symbols that are rarer than this, but not impossible, are refused: floats cannot tell them apart from impossible ones."""
 
@@ -186,9 +188,9 @@ class TradeOffData(ABC):
         return utility, leakage if self.reader is None else read(self.reader, release.matrix).bound
 
     def magnitude(self, utility: float, leakage: float) -> float:
-        """What gaps are relative to, at a utility and a leakage."""
+        """What gaps are relative to, at a utility and a leakage; never less than ``FAINT`` where terms are weighed: they cancel."""
         if self.mode == "trade_off":
-            return abs(self.objective_of(utility, 0.0)) + abs(self.objective_of(0.0, leakage))
+            return max(FAINT, abs(self.objective_of(utility, 0.0)) + abs(self.objective_of(0.0, leakage)))
         return leakage if self.is_floor else min(1.0, utility)
 
     def everything(self) -> Release:

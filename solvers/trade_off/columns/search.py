@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.arrays import Floats
 from privopt.core.solver import Budget
@@ -62,7 +63,7 @@ LARGEST = 12_000_000
 class Node:
     """A part low <= C v <= high of the simplex.
 
-    A leaf has a tangent and multipliers, or slopes alone; a split has its entry of the written tree and two parts.
+    A leaf has slopes, or a tangent and multipliers that prove more; a split has its entry of the written tree and two parts.
     """
 
     low: Floats
@@ -101,7 +102,7 @@ class Node:
                 tree.append(node.split)
                 waiting += [node.parts[1], node.parts[0]]
                 continue
-            if node.slopes is not None:
+            if node.slopes is not None and node.tangent is None:
                 tree.append({"slopes": node.slopes.tolist()})
                 continue
             leaf: dict[str, object] = {"q": [1] * width if node.tangent is None else node.tangent.tolist()}
@@ -301,10 +302,24 @@ class Search:
         fresh = self.cost.slope_bounds(self.prices, low, high, slopes)
         fresh = np.where(np.isnan(fresh), -math.inf, fresh)
         self._note(points)
+        failed = np.flatnonzero((fresh < bounds) & (bounds < self.least - self.tolerance))
         for j, node in enumerate(nodes):
             if fresh[j] >= bounds[j]:
                 node.slopes, bounds[j] = slopes[j], fresh[j]
-            self._sort_in(node, float(bounds[j]), points[j])
+        self._with_tangents(nodes, box, bounds, failed)
+        for node, bound, point in zip(nodes, bounds.tolist(), points, strict=True):
+            self._sort_in(node, bound, point)
+
+    def _with_tangents(
+        self, nodes: list[Node], box: tuple[Floats, Floats], bounds: Floats, some: NDArray[np.int64]
+    ) -> None:
+        """Close those of some boxes that tangents close: on narrow ones slopes alone may run away."""
+        if not len(some):
+            return
+        _, proved, tangents, multipliers = self._relaxed(box[0][some], box[1][some], 0.0)
+        for j in np.flatnonzero(proved >= self.least - self.tolerance).tolist():
+            i = int(some[j])
+            nodes[i].tangent, nodes[i].multipliers, bounds[i] = tangents[j], multipliers[j], proved[j]
 
     def _proved(self, low: Floats, high: Floats, tangents: Floats, multipliers: Floats) -> Floats:
         bounds = self.cost.leaf_bounds(self.prices, low, high, tangents, multipliers)
@@ -316,7 +331,7 @@ class Search:
             around = np.array([node.slopes for node in nodes])
             slopes = np.round(shifted(self.cost, low, high, around), self._decimals)
             for node, own in zip(nodes, slopes, strict=True):
-                node.slopes = own
+                node.tangent, node.multipliers, node.slopes = None, None, own
             return self.cost.slope_bounds(self.prices, low, high, slopes)
         tangents = np.array([node.tangent for node in nodes])
         multipliers = np.array([node.multipliers for node in nodes])
