@@ -37,13 +37,15 @@ if TYPE_CHECKING:
 
 Case: TypeAlias = tuple[Side, Side]
 
-MOST_ENTRIES = 6_000_000
+MOST_ENTRIES = 12_000_000
 """Probabilities of all adversaries, values of a target and answers that are kept."""
 
-ENTRY_SECONDS = 2e-8
+ENTRY_SECONDS = 1.5e-8
 """Seconds of one of them in a reading."""
 
 _FEW = 400  # adversaries of whom all are enclosed in balls
+_WATCHED = 100  # adversaries who were the worst at a level
+_MANY = 1000  # nearly equal adversaries whose leakage is not enclosed in balls
 _BITS = 128
 _BEYOND = 1e300  # a larger level is read as this one: its exponents would be no floats, and every budget is far below
 _FAR = 600.0  # e^-600 times a probability is still a float
@@ -137,6 +139,7 @@ def _convolved(one: Floats, others: Floats, own: int) -> Floats:
     return product
 
 
+@lru_cache(maxsize=256)
 def enumerated(chain: MarkovChain, lattice: Lattice, length: int, tau: float) -> Bound:
     """The leakage of noise of level tau on a query of a chain, in floats; that of level 1e300 above it.
 
@@ -155,11 +158,53 @@ def enumerated(chain: MarkovChain, lattice: Lattice, length: int, tau: float) ->
     )
 
 
+class Worst:
+    """The leakage to those adversaries who were the worst at some levels, in a fraction of the time that all of them take.
+
+    It is a lower bound on the leakage, so that a level at which it is epsilon is at least the largest one.
+
+    Examples
+    --------
+    >>> chain, count = MarkovChain([[0.8, 0.2], [0.3, 0.7]]), Lattice((0, 1), Fraction(1), Fraction(0))
+    >>> worst = Worst(chain, count, 12)
+    >>> worst.see(1.0) == enumerated(chain, count, 12, 1.0).value, worst.leakage(0.5) <= worst.see(0.5)
+    (True, True)
+    """
+
+    def __init__(self, chain: MarkovChain, lattice: Lattice, length: int) -> None:
+        self._table, self._lattice = table(chain, lattice.steps, length), lattice
+        self._places = np.zeros(0, dtype=np.int64)
+        self._some = self._table
+
+    def see(self, tau: float) -> float:
+        """The leakage of a level to all of them; the worst of them count from now on."""
+        leakages = _leakages(self._table, float(self._lattice.share) * min(tau, _BEYOND))
+        if len(leakages) > _WATCHED:
+            new = np.argpartition(leakages, -_WATCHED)[-_WATCHED:]
+            self._places = np.union1d(self._places, new)
+            whole, places = self._table, self._places
+            self._some = Table((), whole.chances[:, places], whole.possible[places], whole.safe)
+        return self._moved(leakages, tau)
+
+    def leakage(self, tau: float) -> float:
+        """The leakage of a level to those that count."""
+        return self._moved(_leakages(self._some, float(self._lattice.share) * min(tau, _BEYOND)), tau)
+
+    def _moved(self, leakages: Floats, tau: float) -> float:
+        return float(leakages.max(initial=0.0)) + 2.0 * float(self._lattice.stray) * min(tau, _BEYOND)
+
+
 def _leakages(adversaries: Table, rate: float) -> Floats:
     """The leakage to each adversary."""
     densities = _densities(adversaries.chances, rate)
-    above = np.where(adversaries.possible, densities, -np.inf).max(axis=2)
-    below = np.where(adversaries.possible, densities, np.inf).min(axis=2)
+    above = np.full(densities.shape[:2], -np.inf)
+    below = -above
+    for x in range(
+        densities.shape[2]
+    ):  # few values: a reduction over so short an axis takes several times as long
+        possible, own = adversaries.possible[:, x], densities[:, :, x]
+        np.maximum(above, own, out=above, where=possible)
+        np.minimum(below, own, out=below, where=possible)
     leakages: Floats = (above - below).max(axis=0, initial=0.0)
     return leakages
 
@@ -196,7 +241,10 @@ def enclose_enumerated(chain: MarkovChain, lattice: Lattice, length: int, tau: f
     """
     from flint import arb, ctx, fmpq
 
-    cases = _decisive(table(chain, lattice.steps, length), float(lattice.share) * tau)
+    adversaries, rate = table(chain, lattice.steps, length), float(lattice.share) * tau
+    cases = _decisive(adversaries, rate)
+    if len(cases) > _MANY:
+        return _read_enclosed(adversaries, rate, 2.0 * float(lattice.stray) * tau)
     share, stray = (fmpq(x.numerator, x.denominator) for x in (lattice.share, lattice.stray))
     low, high, bits = 0.0, math.inf, _BITS
     while bits <= MAX_BITS:
@@ -217,13 +265,30 @@ def _decisive(adversaries: Table, rate: float) -> tuple[Case, ...]:
     Products have at most as many terms as the sum has values, and a density has two more roundings a term; so have the
     powers of the factor.
     """
-    width = len(adversaries.chances)
-    if len(adversaries.cases) <= _FEW or not adversaries.safe or not rate * width < _FAR:
+    if len(adversaries.cases) <= _FEW or not _readable(adversaries, rate):
         return adversaries.cases
     leakages = _leakages(adversaries, rate)
-    error = 32.0 * (width + 8) * 2.0**-53 * (1.0 + float(leakages.max()))
-    near = np.flatnonzero(leakages >= leakages.max() - 4.0 * error)
+    near = np.flatnonzero(leakages >= leakages.max() - 2.0 * _error(adversaries, leakages))
     return tuple(adversaries.cases[i] for i in near.tolist())
+
+
+def _readable(adversaries: Table, rate: float) -> bool:
+    """Whether floats lose no probability and no power of the factor."""
+    return adversaries.safe and rate * len(adversaries.chances) < _FAR
+
+
+def _error(adversaries: Table, leakages: Floats) -> float:
+    """How far leakages in floats are off at most, twice over: products have as many terms as the sum has values."""
+    return 64.0 * (len(adversaries.chances) + 8) * 2.0**-53 * (1.0 + float(leakages.max(initial=0.0)))
+
+
+def _read_enclosed(adversaries: Table, rate: float, moved: float) -> tuple[float, float]:
+    """Floats around the leakage where so many adversaries are alike that balls take long: what floats read, and how far they are off."""
+    if not _readable(adversaries, rate):
+        return 0.0, math.inf
+    leakages = _leakages(adversaries, rate)
+    value, off = float(leakages.max(initial=0.0)), _error(adversaries, leakages) + 2.0 * moved
+    return max(0.0, value - off), value + off
 
 
 def _enclosed(cases: tuple[Case, ...], steps: tuple[int, ...], rate: arb) -> arb:
@@ -252,7 +317,11 @@ def _reduced(left: Side, right: Side, steps: tuple[int, ...]) -> tuple[tuple[int
     width = max(map(len, rows))
     padded = [row + [0] * (width - len(row)) for row in rows]
     first = min(next(c for c, w in enumerate(row) if w) for row in padded)
-    return tuple(sorted({tuple(w // math.gcd(*row) for w in row[first:]) for row in padded}))
+    lowest = set()
+    for row in padded:
+        common = math.gcd(*row)
+        lowest.add(tuple(w // common for w in row[first:]))
+    return tuple(sorted(lowest))
 
 
 def _densities_in_balls(row: tuple[int, ...], factor: arb) -> list[arb]:

@@ -171,7 +171,9 @@ def proved_leakage(data: BayesianPrivacyData, tau: float, excess: float = 0.0) -
     (0.0, 0.75, 'gaussian-column in rationals')
     """
     if enumerable(data) and 0 < tau < math.inf:
-        return *enumeration.enclose_enumerated(*counted(data), tau), "every adversary in balls"
+        low, high = enumeration.enclose_enumerated(*counted(data), tau)
+        if high < math.inf:
+            return low, high, "every adversary in balls"
     proved, method = prove_leakage(setting(data), tau, data.epsilon * (1.0 + excess))
     return 0.0, proved, method
 

@@ -16,7 +16,7 @@ from oracles.bayesian import noisy_count
 import privopt as po
 from privopt.measures.bayesian.tables import laplace_leakage
 from privopt.problems.bayesian_privacy import levels
-from privopt.problems.bayesian_privacy.enumeration import enclose_enumerated, enumerated, table
+from privopt.problems.bayesian_privacy.enumeration import Worst, enclose_enumerated, enumerated, table
 from privopt.problems.bayesian_privacy.lattice import Lattice, lattice_of
 from privopt.problems.bayesian_privacy.sides import arrangements, count_arrangements
 
@@ -160,3 +160,40 @@ def test_what_has_no_coarse_lattice_or_is_long_is_bounded_as_any_mechanism() -> 
         po.BayesianPrivacy(SWING, "histogram", 1.0, length=5),
     ):
         assert not levels.enumerable(problem)
+
+
+def sluggish(k: int, length: int) -> po.BayesianPrivacy:
+    rng = np.random.default_rng(k)
+    chain = po.MarkovChain(
+        [[float(x) for x in row / row.sum()] for row in rng.dirichlet(np.full(k, 0.3), size=k) + 1e-3]
+    )
+    return po.BayesianPrivacy(chain, "sum", 0.5, length=length)
+
+
+@pytest.mark.parametrize("tau", [1e-19, 1e-16, 1e-13])
+def test_levels_at_which_all_adversaries_are_alike_are_enclosed_from_their_floats(tau: float) -> None:
+    """In exact arithmetic none is worse than what any dependence allows, a level for each record."""
+    problem = sluggish(4, 14)
+    low, high = enclose_enumerated(*levels.counted(problem), tau)
+    assert 0 <= low <= high <= 14 * 3 * tau + 1e-10
+    read = enumerated(*levels.counted(problem), tau).value
+    assert low <= read <= high
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_the_worst_of_some_levels_find_the_largest_one(k: int) -> None:
+    problem = sluggish(k, 12)
+    chain, lattice, length = levels.counted(problem)
+    solution = po.solve(problem, "exact-small", time_limit=60)
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.mechanism is not None
+    tau = solution.stats["tau"]
+    assert isinstance(tau, float)
+    assert (
+        enumerated(chain, lattice, length, tau).value
+        <= 0.5
+        < enumerated(chain, lattice, length, tau * (1 + 1e-6)).value
+    )
+    worst = Worst(chain, lattice, length)
+    assert worst.see(2 * tau) == enumerated(chain, lattice, length, 2 * tau).value
+    assert worst.leakage(tau) <= enumerated(chain, lattice, length, tau).value
