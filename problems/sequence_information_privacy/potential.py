@@ -60,7 +60,7 @@ LARGEST = 2.0**20
 CURVATURES = 2.0**-20, 2.0**10
 FLAT = 2.0**-30
 """Curvature of the potential that stands for 0, which it is below by at most that."""
-WIDTH = 2**19
+WIDTH = 2**22
 """Numbers of a table that are computed at a time."""
 
 
@@ -173,7 +173,7 @@ class Releases:
         mass = np.zeros(breaks.shape)
         for x in range(n):
             at = slice(x, x + 1)
-            mass += ((breaks - v[:, :, at]) / (2 * kappa)).clip(least[:, :, at], most[:, :, at])
+            mass += np.minimum(np.maximum((breaks - v[:, :, at]) / (2 * kappa), least[:, :, at]), most[:, :, at])
         after = (mass < 1.0).sum(axis=2, keepdims=True).clip(1, 2 * n - 1)
         (s0, m0), (s1, m1) = (
             (np.take_along_axis(breaks, k, axis=2), np.take_along_axis(mass, k, axis=2))
@@ -182,7 +182,7 @@ class Releases:
         rise = m1 - m0
         share = np.where(rise > 0, (1.0 - m0) / np.where(rise > 0, rise, 1.0), 0.0).clip(0.0, 1.0)
         level = s0 + share * (s1 - s0)
-        tangent = 2 * kappa * ((level - v) / (2 * kappa)).clip(least, most)
+        tangent = 2 * kappa * np.minimum(np.maximum((level - v) / (2 * kappa), least), most)
         columns = below(self.cost.T[:, None, :] + later.pieces[None]).reshape(-1, n)
         z = below(below(columns[None] - prices[:, None, :]) + below(tangent - level))
         return Charges(prices, level[:, :, 0], tangent, below(np.minimum(low * z, up * z)), kappa)
@@ -202,29 +202,27 @@ class Releases:
         """What the columns cost at least at beliefs, shape (..., J); the bound is the least of them."""
         return below(self.crossed(charges, beliefs) - charges.square)
 
-    def excess(self, later: Potential, aim: Potential, posteriors: Floats, prices: Floats) -> Floats:
-        """How much step(later) is at least above ``aim`` in cells (C, n, n) with prices (C, n, n), shape (C,)."""
-        cells, n = posteriors.shape[:2]
-        beliefs = self.beliefs(posteriors)
-        found = self.charges(later, beliefs.mid.reshape(-1, n), prices.reshape(-1, n)).take(
-            np.arange(cells * n).reshape(cells, n)
-        )
-        goals = goals_of(aim, posteriors)
-        own = np.full((cells, n), np.inf)
-        mixed, single = np.full(cells, np.inf), np.full((cells, n), np.inf)
-        for i in range(n):
-            own[:, i] = below(
-                self.charged(found.take(np.s_[:, i]), beliefs[:, i]).min(axis=1) - goals[:, i, i]
-            )
+    def excess(self, later: Potential, aim: Potential, cells: Cells, prices: Floats) -> Floats:
+        """How much step(later) is at least above ``aim`` in cells, with prices (V, n) at their vertices, shape (C,)."""
+        used, places = np.unique(cells.corners, return_inverse=True)
+        corners, n = places.reshape(cells.corners.shape), cells.corners.shape[1]
+        beliefs = self.beliefs(cells.vertices[used])
+        found = self.charges(later, beliefs.mid, prices[used])
+        squares, goals = found.square, goals_of(aim, cells.vertices[cells.corners])
+        alone = below(self.crossed(found, beliefs) - squares).min(axis=1)
+        own = below(alone[corners] - goals[:, np.arange(n), np.arange(n)])
+        mixed, single = np.full(len(corners), np.inf), np.full(corners.shape, np.inf)
         for i in range(n):
             for j in range(i):
-                one, other = found.take(np.s_[:, i]), found.take(np.s_[:, j])
-                at_j, at_i = self.crossed(one, beliefs[:, j]), self.crossed(other, beliefs[:, i])
+                one, other = found.take(corners[:, i]), found.take(corners[:, j])
+                at_j = self.crossed(one, beliefs[corners[:, j]])
+                at_i = self.crossed(other, beliefs[corners[:, i]])
                 both = above(product_above(one.tangent, other.tangent) / (4 * one.curvature))
                 found_both = below(0.5 * below(at_j + at_i) - both).min(axis=1)
                 mixed = np.minimum(mixed, below(found_both - goals[:, i, j]))
-                for k, to, of, crossed in ((i, j, one, at_j), (j, i, other, at_i)):
-                    here = below(below(crossed - of.square).min(axis=1) - goals[:, to, to])
+                for k, to, crossed in ((i, j, at_j), (j, i, at_i)):
+                    square = squares[corners[:, k]]
+                    here = below(below(crossed - square).min(axis=1) - goals[:, to, to])
                     single[:, k] = np.minimum(single[:, k], here)
         ways = np.column_stack([np.minimum(mixed, own.min(axis=1)), np.minimum(single, own)])
         best: Floats = ways.max(axis=1)
@@ -324,8 +322,8 @@ def least_excess(
     for begin in range(0, len(cells.corners), width):
         if time.monotonic() > until:
             return None
-        some = cells.corners[begin : begin + width]
-        least = min(least, float(releases.excess(later, aim, cells.vertices[some], prices[some]).min()))
+        some = Cells(cells.vertices, cells.corners[begin : begin + width])
+        least = min(least, float(releases.excess(later, aim, some, prices).min()))
     return least
 
 

@@ -46,7 +46,7 @@ AGAIN = 1.5
 """How many times as long as the last proof there must be for another one."""
 STEEP = 4.0
 """The largest price, in units of what a release and what follows can cost."""
-WIDE = 2**21
+WIDE = 2**24
 
 
 @register
@@ -315,7 +315,10 @@ class Search:
         parts = []
         for begin in range(0, len(at), width):
             cells = cover.cells[at[begin : begin + width]]
-            parts.append(self.releases.excess(later, aim, cells, cover.priced(cells)))
+            rows, places = np.unique(cells.reshape(-1, self.letters), axis=0, return_inverse=True)
+            some = Cells(rows, places.reshape(cells.shape[:2]))
+            prices = np.array([cover.prices[row.tobytes()] for row in rows])
+            parts.append(self.releases.excess(later, aim, some, prices))
         return np.concatenate(parts)
 
     def dual(self, potential: Potential, belief: Floats | None) -> dict[str, Any]:
@@ -393,10 +396,6 @@ class Cover:
     def vertices(self) -> Floats:
         """All vertices, once each."""
         return np.unique(self.cells.reshape(-1, self.cells.shape[2]), axis=0)
-
-    def priced(self, cells: Floats) -> Floats:
-        """Prices at the vertices of cells (C, n, n)."""
-        return np.array([[self.prices[row.tobytes()] for row in cell] for cell in cells])
 
     def written(self) -> dict[str, Any]:
         """As it stands in a dual."""

@@ -53,7 +53,8 @@ def test_what_a_cell_proves_is_below_the_best_release_everywhere_in_it(seed: int
     cells = rng.dirichlet(np.ones(n), (4, n))
     cells = cells.mean(axis=1, keepdims=True) + 0.3 * (cells - cells.mean(axis=1, keepdims=True))
     prices = rng.normal(size=n) * 0.3 + rng.normal(size=(4, n, n)) * 0.1
-    proved = releases.excess(later, aim, cells, prices)
+    corners = np.arange(4 * n).reshape(4, n)
+    proved = releases.excess(later, aim, Cells(cells.reshape(-1, n), corners), prices.reshape(-1, n))
     for cell, least in zip(cells, proved.tolist(), strict=True):
         for weights in (*np.eye(n), *rng.dirichlet(np.ones(n), 6)):
             before = weights @ cell
@@ -75,7 +76,7 @@ def test_nothing_is_above_what_rationals_say(seed: int) -> None:
     later, aim = (Potential(rng.normal(size=(2, n)) * size, kappa) for kappa in (0.5, 0.25))
     releases, cell = Releases(moves, cost, (1.0, 0.2, 3.0, 1.5)[seed]), rng.dirichlet(np.ones(n), n).round(2)
     prices = rng.normal(size=(n, n)) * size
-    proved = float(releases.excess(later, aim, cell[None], prices[None])[0])
+    proved = float(releases.excess(later, aim, Cells(cell, np.arange(n)[None]), prices)[0])
     found = releases.charges(later, releases.beliefs(cell).mid, prices)
     low, up = map(Fraction, releases.factors)
     columns = rationals(cost.T)[:, None] + rationals(later.pieces)[None]
