@@ -173,7 +173,9 @@ class Releases:
         mass = np.zeros(breaks.shape)
         for x in range(n):
             at = slice(x, x + 1)
-            mass += np.minimum(np.maximum((breaks - v[:, :, at]) / (2 * kappa), least[:, :, at]), most[:, :, at])
+            mass += np.minimum(
+                np.maximum((breaks - v[:, :, at]) / (2 * kappa), least[:, :, at]), most[:, :, at]
+            )
         after = (mass < 1.0).sum(axis=2, keepdims=True).clip(1, 2 * n - 1)
         (s0, m0), (s1, m1) = (
             (np.take_along_axis(breaks, k, axis=2), np.take_along_axis(mass, k, axis=2))

@@ -149,7 +149,7 @@ class SpendingLp(Solver[LocalInformationPrivacy]):
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """Grows faster than the cells of all releases and sets."""
-        return 2e-3 + 3e-6 * _cells(problem) ** 1.3
+        return 2e-3 + 3e-6 * math.pow(_cells(problem), 1.3)
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse other utilities and notions, delta = 0, too many secrets, and what does not fit."""

@@ -222,6 +222,7 @@ def test_small_tables_leak_nothing_from_the_least_distortion_on_and_something_be
     space = Space(po.DistortionPrivacy(joint, cost, max_distortion=1.001 * least))
     silent = silent_release(space, Budget())
     assert silent is not None
+    assert isinstance(silent.mechanism, po.Channel)
     assert space.problem.evaluate(silent.mechanism).leakage <= 1e-15
     below = po.DistortionPrivacy(joint, cost, max_distortion=0.98 * least)
     assert silent_release(Space(below), Budget()) is None
