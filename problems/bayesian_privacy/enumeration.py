@@ -37,13 +37,17 @@ if TYPE_CHECKING:
 
 Case: TypeAlias = tuple[Side, Side]
 
-MOST_ENTRIES = 12_000_000
-"""Probabilities of all adversaries, values of a target and answers that are kept."""
+MOST_ENTRIES = 10_000_000
+"""Probabilities of all adversaries, values of a target and answers that are kept: 80 MB, twice that while they are made."""
 
-ENTRY_SECONDS = 1.5e-8
+ENTRY_SECONDS = 1.2e-8
 """Seconds of one of them in a reading."""
 
 _FEW = 400  # adversaries of whom all are enclosed in balls
+_ONE_THREAD = (
+    2**18
+)  # products of small matrices: threads that wait for each other take ten times as long on a busy machine
+_TOGETHER = 300_000  # probabilities that are read at a time
 _WATCHED = 100  # adversaries who were the worst at a level
 _MANY = 1000  # nearly equal adversaries whose leakage is not enclosed in balls
 _BITS = 128
@@ -132,11 +136,10 @@ def _rows(side: Side, width: int, cache: dict[int, Floats]) -> Floats:
 def _convolved(one: Floats, others: Floats, own: int) -> Floats:
     """Distributions of the sum of both sides and the target's own value, shape (others, width)."""
     width = len(one)
-    shifted = np.zeros((width, width))
-    for c in range(width - own):
-        shifted[c, c + own :] = one[: width - own - c]
-    product: Floats = others @ shifted
-    return product
+    padded = np.concatenate([np.zeros(width + own), one])[: 2 * width]
+    shifted = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(padded, width)[width:0:-1])
+    some = max(1, _ONE_THREAD // width**2)
+    return np.concatenate([others[i : i + some] @ shifted for i in range(0, len(others), some)])
 
 
 @lru_cache(maxsize=256)
@@ -195,16 +198,23 @@ class Worst:
 
 
 def _leakages(adversaries: Table, rate: float) -> Floats:
-    """The leakage to each adversary."""
-    densities = _densities(adversaries.chances, rate)
+    """The leakage to each adversary, some of them at a time."""
+    width, cases, values = adversaries.chances.shape
+    some = max(1, _TOGETHER // max(1, width * values))
+    parts = [
+        _leakages_of(adversaries.chances[:, i : i + some], adversaries.possible[i : i + some], rate)
+        for i in range(0, cases, some)
+    ]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _leakages_of(chances: Floats, possible: NDArray[np.bool_], rate: float) -> Floats:
+    densities = _densities(chances, rate)
     above = np.full(densities.shape[:2], -np.inf)
     below = -above
-    for x in range(
-        densities.shape[2]
-    ):  # few values: a reduction over so short an axis takes several times as long
-        possible, own = adversaries.possible[:, x], densities[:, :, x]
-        np.maximum(above, own, out=above, where=possible)
-        np.minimum(below, own, out=below, where=possible)
+    for x in range(densities.shape[2]):  # they are few: a reduction over so short an axis takes much longer
+        np.maximum(above, densities[:, :, x], out=above, where=possible[:, x])
+        np.minimum(below, densities[:, :, x], out=below, where=possible[:, x])
     leakages: Floats = (above - below).max(axis=0, initial=0.0)
     return leakages
 
