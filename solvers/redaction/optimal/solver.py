@@ -44,8 +44,8 @@ FAINT = 1e-12
 
 SECONDS_A_ROW = 4e-3
 """Of the smallest value tables, four of them."""
-FEWEST = 20
-"""Rows of the coarsest tables."""
+FEWEST, FIRST = 20, 48
+"""Rows of the coarsest tables, and of those that are tried first."""
 LONG = 2000
 """Records that the private one influences from which tables take seconds, and have more of the time."""
 CHECKABLE = 0.6
@@ -146,6 +146,16 @@ def lower_cost(
     """
     best, dual = 0.0, Dual(nodes=64, rows=1, share=target_gap / 4)
     previous, size, rows = -math.inf, 128, int(np.clip(clock() / 2 / SECONDS_A_ROW, FEWEST, 2000))
+    if reached < math.inf and rows > 2 * FIRST:  # few rows will often do, where the first releases are near
+        attempt = Dual(nodes=size, rows=FIRST, share=target_gap / 4)
+        try:
+            bound = setting.bound(attempt, _until(clock, (1 - CHECKABLE) * clock()))
+        except TimeoutError:
+            return best, dual
+        if bound > best:
+            best, dual = bound, attempt
+        if best >= reached - target_gap / 2:
+            return best, dual
     while True:
         before = clock()
         attempt = Dual(nodes=size, rows=rows, share=target_gap / 4)
