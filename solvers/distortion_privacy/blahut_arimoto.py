@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeAlias
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from privopt.arrays import Floats
 from privopt.core.registry import register
@@ -168,6 +170,9 @@ CLOSED = 8e-7
 TILTED = 1e-2
 """Most that the logarithm of a cell gains by room that is left."""
 
+THREADED = 50
+"""Observations from which products and inverses are shared among threads."""
+
 SHARE_KEPT = 0.15
 """Of the time, for bringing what Newton's method has at its end within the limits."""
 
@@ -262,13 +267,18 @@ def _better(one: _Found, other: _Found) -> _Found:
     return replace(best, bound=bound, dual=dual)
 
 
+def _one_thread(observations: int) -> AbstractContextManager[object]:
+    """Threads gain a fifth on inverses of this size, and lose many times that where other work keeps one of them waiting."""
+    return threadpool_limits(1, user_api="blas") if observations >= THREADED else nullcontext()
+
+
 def _quick(space: Space, budget: Budget) -> _Found | None:
     """What Newton's method finds."""
     given = budget.remaining
     if space.room == 0 or not fits(space.excess.shape[1], len(space.seen)):
         return None
     last = None
-    with np.errstate(all="ignore"):  # what is not finite closes no gap
+    with _one_thread(len(space.seen)), np.errstate(all="ignore"):  # what is not finite closes no gap
         for reached in newton(space, budget.earlier(SHARE_KEPT)):
             if not np.isfinite(reached.matrix).all():
                 break
