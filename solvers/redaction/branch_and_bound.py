@@ -36,6 +36,8 @@ _SEARCHED, _SEARCHED_OF_PARTS = 0.32, 0.2
 """Shares of the time for the search: as much is needed to prove its bound again, of all parts together."""
 _STARTED = 0.2
 """Share of the time for a local search: the better the cutoff, the fewer the boxes, but these find better points, too."""
+_AT_ONCE = 0.05
+"""Seconds of the first attempt, whose local search and boxes have their shares of these."""
 _TRIED = 0.2
 """Share of both shares for a first attempt: an easy problem is closed by it, and a longer limit makes no one wait."""
 
@@ -96,13 +98,13 @@ class BranchAndBound(Solver[Redaction]):
         return self._search(problem, budget, _SEARCHED)
 
     def _search(self, problem: Redaction, budget: Budget, share: float) -> Proposal:
-        """The search for private records that are near to each other, in a share of the time; a short attempt first."""
+        """The search for private records that are near to each other, in a share of the time; two short attempts first."""
         begun, (begin, end) = budget.remaining, _stretch(problem)
         stretch = Stretch.of(problem, begin, end) if fits(problem, begin, end) else None
         if stretch is None:
             return Proposal(_start(problem, budget, _STARTED * begun), utility_bound(problem, 0.0)[1], {})
         best = problem.safe()
-        for part in (_TRIED, 1.0):
+        for part in (min(_TRIED, _AT_ONCE / max(begun, _AT_ONCE)), _TRIED, 1.0):
             best = _best(problem, _start(problem, budget, part * _STARTED * begun), best)
             stop = max(0.0, budget.remaining - part * share * begun)
             cutoff = max(0.0, _most(problem) - problem.evaluate(best).utility)
