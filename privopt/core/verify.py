@@ -15,6 +15,9 @@ from privopt.core.solution import ZERO, Solution, Status, standing
 from privopt.core.solver import Guarantee
 from privopt.errors import InvalidMechanism, PrivoptError
 
+OUTWARD = "read outward by its last digit"
+"""How a claim ends that holds for a budget larger by its last digit only: no record may claim more."""
+
 READING = 1e-12
 """How far a stated number may be outside its proved enclosure, relative to it: what a float reading is good for."""
 
@@ -133,6 +136,8 @@ class _Check:
             yield f"the certificate states the confidence {stored.confidence!r}, that of the problem's set is {fresh.confidence!r}"
         if bool(stored.distributions) != bool(fresh.distributions):
             yield "the certificate is for one distribution where the problem has a set of them, or the other way round"
+        if fresh.claim.endswith(OUTWARD) and not stored.claim.endswith(OUTWARD) and not self._old:
+            yield f"the certificate claims {stored.claim!r}, proved is no more than {fresh.claim!r}"
         if stored.worst != fresh.worst and (stored.worst or not self._old):
             yield from self._pair(stored)
         words = (

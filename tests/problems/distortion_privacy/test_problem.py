@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -312,3 +313,22 @@ def test_a_cap_on_an_average_is_read_outward_by_its_last_digit(leakage: str) -> 
         assert not certificate.ok or solution.bound <= 1e-12  # the last digits of a program decide the status
     assert claims == [None, "leakage <= budget, read outward by its last digit", "leakage <= budget"]
     assert free.with_budget(0.0).cap == 0.0
+
+
+@pytest.mark.parametrize("leakage", ["mutual_information", "maximal_leakage"])
+def test_no_record_claims_a_cap_exactly_that_holds_outward_only(leakage: str) -> None:
+    joint = po.JointDistribution.normalised(np.random.default_rng(5).random((3, 4)))
+    loss = 1 - np.eye(4)
+    low, _ = (
+        po.DistortionPrivacy(joint, loss, max_leakage=9.0, leakage=leakage)
+        .certify(po.Channel(np.eye(4)))
+        .leakage
+    )
+    problem = po.DistortionPrivacy(joint, loss, max_leakage=low, leakage=leakage)
+    solution = po.solve(problem, time_limit=5.0)
+    certificate = problem.certify(po.Channel(np.eye(4)))
+    outward = replace(solution, answer=po.Channel(np.eye(4)), certificate=certificate)
+    exact = replace(outward, certificate=replace(certificate, claim="leakage <= budget"))
+    assert "claims 'leakage <= budget'" not in po.verify(problem, outward).reason
+    assert "claims 'leakage <= budget'" in po.verify(problem, exact).reason
+    assert not po.verify(problem, exact).ok
