@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +28,8 @@ class Format(StrEnum):
     vipr = "vipr"
 
 
+LONG = 20
+"""Characters of a rational from which a decimal is easier to read."""
 CONFIDENTIAL = "a proof holds the problem itself, with the counted table where there is one: give it only to those who may see that"
 
 
@@ -135,5 +139,12 @@ def _vipr(problem: po.Problem[Any], solution: po.Solution[Any], output: Path, as
 
 
 def _short(sentence: str) -> str:
-    """A sentence of the checker without the digits of long rationals."""
-    return " ".join(word if len(word) < 60 else f"{word[:20]}...{word[-6:]}" for word in sentence.split(" "))
+    """A sentence of the checker with decimals for long rationals, which the file has in full."""
+    return " ".join(_decimal(word) for word in sentence.split(" "))
+
+
+def _decimal(word: str) -> str:
+    number = word.rstrip(",.:;")
+    if len(number) < LONG or re.fullmatch(r"-?\d+(/\d+)?", number) is None:
+        return word
+    return f"about {float(Fraction(number)):.9g}{word[len(number) :]}"
