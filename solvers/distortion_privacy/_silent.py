@@ -20,8 +20,9 @@ MOST_CELLS = 400
 """Channels with more cells in use are not solved again in rational numbers."""
 
 SMALL = 400
-"""Cells up to which the program comes first: it takes milliseconds, and knows when there is none."""
-ROUNDS = 4000
+"""Cells up to which the program comes soon: it takes milliseconds, and knows when there is none."""
+SOON, ROUNDS = 60, 4000
+"""Rounds before the program where it is so small, and all of them."""
 SHARE = 0.05
 """Share of the time for projections: where they find a release they mostly find it soon."""
 LOOK = 10
@@ -53,11 +54,11 @@ def silent_release(space: Space, budget: Budget) -> Proposal | None:
         return None
 
 
-def projected_release(space: Space, budget: Budget) -> Proposal | None:
+def projected_release(space: Space, budget: Budget, rounds: int = ROUNDS) -> Proposal | None:
     """The same by projections alone, which find one soon or not at all."""
     if space.room == 0 or not _possible(space):
         return None
-    matrix = silent_matrix(space, budget.earlier(1.0 - SHARE))
+    matrix = silent_matrix(space, budget.earlier(1.0 - SHARE), rounds)
     return None if matrix is None else _within(space, completed(space, matrix))
 
 
@@ -88,7 +89,7 @@ def _by_program(space: Space, budget: Budget) -> Proposal | None:
     return _within(space, independent_release(space, best.matrix))
 
 
-def silent_matrix(space: Space, budget: Budget) -> Floats | None:
+def silent_matrix(space: Space, budget: Budget, rounds: int = ROUNDS) -> Floats | None:
     """A channel Q >= 0 with P(s | y) = P(s) up to rounding and a distortion within the room, or None where none was met.
 
     The Douglas-Rachford iteration between two sets whose projections are written down at once: Q >= 0, and the matrices
@@ -100,6 +101,8 @@ def silent_matrix(space: Space, budget: Budget) -> Floats | None:
     space : Space
         With room for some distortion.
     budget : Budget
+    rounds : int
+        After which it gives up.
 
     Examples
     --------
@@ -117,7 +120,7 @@ def silent_matrix(space: Space, budget: Budget) -> Floats | None:
     slope -= slope.mean(axis=1, keepdims=True)
     steep, aim = float((space.excess * slope).sum()), KEPT * space.room
     state = np.full((seen, outputs), 1.0 / outputs)
-    for i in range(ROUNDS):
+    for i in range(rounds):
         point = state - basis.T @ (basis @ state)
         point += (1.0 - point.sum(axis=1, keepdims=True)) / outputs
         over = float((space.excess * point).sum()) - aim
