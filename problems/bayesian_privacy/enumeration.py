@@ -44,12 +44,11 @@ ENTRY_SECONDS = 1.2e-8
 """Seconds of one of them in a reading."""
 
 _FEW = 400  # adversaries of whom all are enclosed in balls
-_ONE_THREAD = (
-    2**18
-)  # products of small matrices: threads that wait for each other take ten times as long on a busy machine
+_ONE_THREAD = 2**18
+"""Operations of a product of matrices that BLAS gives to one thread: threads that wait for others take many times as long."""
 _TOGETHER = 300_000  # probabilities that are read at a time
 _WATCHED = 100  # adversaries who were the worst at a level
-_MANY = 1000  # nearly equal adversaries whose leakage is not enclosed in balls
+_MANY = 2000  # nearly equal adversaries whose leakage is not enclosed in balls
 _BITS = 128
 _BEYOND = 1e300  # a larger level is read as this one: its exponents would be no floats, and every budget is far below
 _FAR = 600.0  # e^-600 times a probability is still a float
@@ -253,8 +252,10 @@ def enclose_enumerated(chain: MarkovChain, lattice: Lattice, length: int, tau: f
 
     adversaries, rate = table(chain, lattice.steps, length), float(lattice.share) * tau
     cases = _decisive(adversaries, rate)
-    if len(cases) > _MANY:
-        return _read_enclosed(adversaries, rate, 2.0 * float(lattice.stray) * tau)
+    if (
+        len(cases) > _MANY
+    ):  # at a level next to 0 all are alike, and what holds for any mechanism of the level will do
+        return 0.0, math.inf
     share, stray = (fmpq(x.numerator, x.denominator) for x in (lattice.share, lattice.stray))
     low, high, bits = 0.0, math.inf, _BITS
     while bits <= MAX_BITS:
@@ -275,30 +276,13 @@ def _decisive(adversaries: Table, rate: float) -> tuple[Case, ...]:
     Products have at most as many terms as the sum has values, and a density has two more roundings a term; so have the
     powers of the factor.
     """
-    if len(adversaries.cases) <= _FEW or not _readable(adversaries, rate):
+    width = len(adversaries.chances)
+    if len(adversaries.cases) <= _FEW or not adversaries.safe or not rate * width < _FAR:
         return adversaries.cases
     leakages = _leakages(adversaries, rate)
-    near = np.flatnonzero(leakages >= leakages.max() - 2.0 * _error(adversaries, leakages))
+    error = 32.0 * (width + 8) * 2.0**-53 * (1.0 + float(leakages.max()))
+    near = np.flatnonzero(leakages >= leakages.max() - 4.0 * error)
     return tuple(adversaries.cases[i] for i in near.tolist())
-
-
-def _readable(adversaries: Table, rate: float) -> bool:
-    """Whether floats lose no probability and no power of the factor."""
-    return adversaries.safe and rate * len(adversaries.chances) < _FAR
-
-
-def _error(adversaries: Table, leakages: Floats) -> float:
-    """How far leakages in floats are off at most, twice over: products have as many terms as the sum has values."""
-    return 64.0 * (len(adversaries.chances) + 8) * 2.0**-53 * (1.0 + float(leakages.max(initial=0.0)))
-
-
-def _read_enclosed(adversaries: Table, rate: float, moved: float) -> tuple[float, float]:
-    """Floats around the leakage where so many adversaries are alike that balls take long: what floats read, and how far they are off."""
-    if not _readable(adversaries, rate):
-        return 0.0, math.inf
-    leakages = _leakages(adversaries, rate)
-    value, off = float(leakages.max(initial=0.0)), _error(adversaries, leakages) + 2.0 * moved
-    return max(0.0, value - off), value + off
 
 
 def _enclosed(cases: tuple[Case, ...], steps: tuple[int, ...], rate: arb) -> arb:

@@ -171,7 +171,7 @@ TILTED = 1e-2
 """Most that the logarithm of a cell gains by room that is left."""
 
 THREADED = 50
-"""Observations from which products and inverses are shared among threads."""
+"""Observations from which BLAS shares products and inverses among threads, unless it is told not to."""
 
 SHARE_KEPT = 0.15
 """Of the time, for bringing what Newton's method has at its end within the limits."""
