@@ -6,9 +6,10 @@ what it hides: those outside are free. In the stretch boxes of redaction probabi
 bound first: a value of a record is hidden always or shown sometimes, a probability is at most or at least one in the middle. A
 private mechanism that shows every value of a record stays private when it releases the record whole, and everything beyond it that
 only lies on that side of private records: first releases there show the same ratios as before, those beyond none. So it is enough to
-look for mechanisms that do. Every box that is left out has no such private one, or none that costs less than the cutoff, see
-:mod:`privopt.problems.redaction.box_cuts`. So every private mechanism costs at least the smaller of the cutoff and the
-least bound of the boxes left open; whatever the order of splits, and wherever the cutoff comes from.
+look for mechanisms that do. Every box that is left out has no such private one, or none that costs less than the cutoff by
+more than 1e-12, see :mod:`privopt.problems.redaction.box_cuts`. So every private mechanism costs at least the smaller of the
+cutoff and the least bound of the boxes left open, less twice that, which also covers the rounding of costs; whatever the
+order of splits, and wherever the cutoff comes from.
 
 ``{"kind": "boxes", "begin": 4, "end": 20, "cutoff": 0.25, "boxes": 3000}`` proves what the search finds in so many boxes.
 It is run again: its numbers are sums, products and quotients of floats in a fixed order, which all processors round alike.
@@ -101,8 +102,8 @@ class Search:
 
     @property
     def bound(self) -> float:
-        """A lower bound on the cost of every private mechanism."""
-        return max(0.0, min(self.cutoff, self._heap[0][0] if self._heap else math.inf))
+        """A lower bound on the cost of every private mechanism: less what boxes left out may save, and what costs are rounded by."""
+        return max(0.0, min(self.cutoff, self._heap[0][0] if self._heap else math.inf) - 2 * _SAME)
 
     @property
     def done(self) -> bool:

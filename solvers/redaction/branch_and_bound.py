@@ -36,10 +36,12 @@ _SEARCHED, _SEARCHED_OF_PARTS = 0.32, 0.2
 """Shares of the time for the search: as much is needed to prove its bound again, of all parts together."""
 _STARTED = 0.2
 """Share of the time for a local search: the better the cutoff, the fewer the boxes, but these find better points, too."""
-_AT_ONCE = 0.05
-"""Seconds of the first attempt, whose local search and boxes have their shares of these."""
-_TRIED = 0.2
-"""Share of both shares for a first attempt: an easy problem is closed by it, and a longer limit makes no one wait."""
+_ATTEMPTS: tuple[tuple[int, int, float], ...] = ((0, 100, 0.1), (24, 2000, 0.25), (300, MAX_BOXES, 1.0))
+"""Runs of the local search and boxes of each attempt, and what it may take of both shares of the time.
+
+An easy problem is closed by the first ones, and a longer limit makes no one wait. They are counted in work, not in seconds:
+what is closed is the same on every machine.
+"""
 
 _SHORT = 8
 """Records near the private one up to which a search is closed within seconds."""
@@ -98,18 +100,20 @@ class BranchAndBound(Solver[Redaction]):
         return self._search(problem, budget, _SEARCHED)
 
     def _search(self, problem: Redaction, budget: Budget, share: float) -> Proposal:
-        """The search for private records that are near to each other, in a share of the time; two short attempts first."""
+        """The search for private records that are near to each other, in a share of the time; short attempts first."""
         begun, (begin, end) = budget.remaining, _stretch(problem)
         stretch = Stretch.of(problem, begin, end) if fits(problem, begin, end) else None
         if stretch is None:
-            return Proposal(_start(problem, budget, _STARTED * begun), utility_bound(problem, 0.0)[1], {})
-        best = problem.safe()
-        for part in (min(_TRIED, _AT_ONCE / max(begun, _AT_ONCE)), _TRIED, 1.0):
-            best = _best(problem, _start(problem, budget, part * _STARTED * begun), best)
-            stop = max(0.0, budget.remaining - part * share * begun)
-            cutoff = max(0.0, _most(problem) - problem.evaluate(best).utility)
-            search = Search(stretch, cutoff)
-            _advance(problem, search, budget, stop)
+            start = _start(problem, budget, _ATTEMPTS[-1][0], _STARTED * begun)
+            return Proposal(start, utility_bound(problem, 0.0)[1], {})
+        best, search, cutoff, spent = problem.safe(), Search(stretch, np.inf), np.inf, 0.0
+        for runs, boxes, part in _ATTEMPTS:
+            best = _best(problem, _start(problem, budget, runs, part * _STARTED * begun), best)
+            if (most := max(0.0, _most(problem) - problem.evaluate(best).utility)) < cutoff:
+                search, cutoff, spent = Search(stretch, most), most, 0.0
+            then = budget.remaining
+            _advance(problem, search, budget, boxes, max(0.0, then + spent - part * share * begun))
+            spent += then - budget.remaining
             if search.point is not None:
                 best = _better(problem, best, search.point, begin)
             if search.done:
@@ -121,9 +125,9 @@ class BranchAndBound(Solver[Redaction]):
         return Proposal(best, utility_bound(problem, search.bound)[1], dual, stats=stats)
 
 
-def _advance(problem: Redaction, search: Search, budget: Budget, stop: float) -> None:
-    """Split boxes until the search has ended, or that many seconds are left."""
-    while not search.done and search.boxes < MAX_BOXES and budget.remaining > stop:
+def _advance(problem: Redaction, search: Search, budget: Budget, boxes: int, stop: float) -> None:
+    """Split boxes until the search has ended, there are so many, or that many seconds are left."""
+    while not search.done and search.boxes < boxes and budget.remaining > stop:
         search.advance(MAX_BOXES)
         bound = utility_bound(problem, search.bound)[1]
         budget.report(_most(problem) - search.cutoff, bound, fraction=min(1.0, search.boxes / 1e5))
@@ -149,9 +153,10 @@ def _stretch(problem: Redaction) -> tuple[int, int]:
     return begin, end
 
 
-def _start(problem: Redaction, budget: Budget, seconds: float) -> RedactionMechanism:
-    """The best of the incumbent, or else of the cheap mechanisms, and a local search of some seconds."""
-    solvers: list[Solver[Redaction]] = [JointSearch() if problem.form == "local" else Sequential()]
+def _start(problem: Redaction, budget: Budget, runs: int, seconds: float) -> RedactionMechanism:
+    """The best of the incumbent, or else of the cheap mechanisms, and a local search of so many runs or seconds."""
+    local: Solver[Redaction] = JointSearch(runs) if problem.form == "local" else Sequential()
+    solvers = [local] if runs > 0 else []
     best = problem.safe()
     if isinstance(budget.incumbent, RedactionMechanism):
         best = budget.incumbent
