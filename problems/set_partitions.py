@@ -92,11 +92,23 @@ def submasks(mask: int) -> Ints:
     >>> submasks(0b101).tolist()
     [0, 1, 4, 5]
     """
+    return _few(mask) if mask < 1 << LEAF else _submasks(mask)
+
+
+def _submasks(mask: int) -> Ints:
     subsets = np.zeros(1, dtype=np.int64)
     while mask:
         bit = mask & -mask
         subsets = np.concatenate([subsets, subsets | bit])
         mask ^= bit
+    return subsets
+
+
+@cache
+def _few(mask: int) -> Ints:
+    """Of at most LEAF elements: 3^LEAF numbers in all, which nobody may change."""
+    subsets = _submasks(mask)
+    subsets.flags.writeable = False
     return subsets
 
 

@@ -27,8 +27,9 @@ def compiling_pays(work: int) -> bool:
     return work > (WORTH if "numba" in sys.modules else COLD) and numba_installed()
 
 
+@cache
 def numba_installed() -> bool:
-    """Whether compiled loops are available."""
+    """Whether compiled loops are available; looked up once in a process."""
     return find_spec("numba") is not None
 
 

@@ -12,6 +12,10 @@ from privopt.problems.entropy_boxes import phi
 from privopt.problems.trade_off.data import TradeOffData
 
 
+TOGETHER = 1 << 16
+"""Masses of blocks whose logarithms are taken at a time."""
+
+
 def xlogx(t: Floats) -> Floats:
     """Entry by entry t ln t, 0 at 0, as quickly as can be."""
     return np.asarray(t * np.log(np.where(t > 0, t, 1.0)))
@@ -67,8 +71,10 @@ def block_costs(problem: TradeOffData) -> BlockCosts:
 def _informations(table: Floats) -> Floats:
     """Sum over the rows of t ln t of the mass that each block has in that row."""
     total = np.zeros(1 << table.shape[1])
-    for row in table:
-        total -= phi(subset_sums(row))
+    step = max(1, TOGETHER // len(total))
+    for start in range(0, len(table), step):
+        for costs in phi(subset_sums(table[start : start + step].T).T):
+            total -= costs
     return total
 
 
@@ -86,14 +92,14 @@ def error_of(table: Floats) -> float:
 
 
 def subset_sums(values: Floats) -> Floats:
-    """The sum of every subset of n values, shape (2^n,).
+    """The sum of every subset of n values or rows, shape (2^n, ...).
 
     Examples
     --------
     >>> subset_sums(np.array([1.0, 2.0])).tolist()
     [0.0, 1.0, 2.0, 3.0]
     """
-    sums = np.zeros(1)
+    sums = np.zeros((1, *values.shape[1:]))
     for value in values:
         sums = np.concatenate([sums, sums + value])
     return sums

@@ -182,7 +182,8 @@ class Search:
             lower = np.maximum(lower, bound)
         kept = kept[np.argsort(-lower, kind="stable")]  # the most promising are taken first, from the end
         parent = kept // m
-        code = chunk.code[parent] | (spread(blocks[kept]) * chunk.count[parent].astype(np.uint64))
+        numbered = spread(blocks[kept], self.size) * chunk.count[parent].astype(np.uint64)
+        code = chunk.code[parent] | numbered
         self._push(States(free[kept], cost[kept], gain[kept], code, chunk.count[parent] + 1), waiting)
 
     def _push(self, states: States, waiting: list[list[States]]) -> None:
@@ -219,9 +220,9 @@ def last_blocks(free: Ints) -> Ints:
         blocks = np.concatenate([blocks, blocks | low[:, None]], axis=1)
 
 
-def spread(blocks: Ints) -> NDArray[np.uint64]:
-    """The bits of numbers below 2^16 moved to every fourth place."""
-    codes = np.zeros(len(blocks), dtype=np.uint64)
-    for i in range(MAX_SYMBOLS):
-        codes |= (blocks.astype(np.uint64) >> np.uint64(i) & np.uint64(1)) << np.uint64(4 * i)
+def spread(blocks: Ints, size: int) -> NDArray[np.uint64]:
+    """The bits of numbers below 2^size, at most 2^16, moved to every fourth place."""
+    codes, bits = np.zeros(len(blocks), dtype=np.uint64), blocks.astype(np.uint64)
+    for i in range(size):
+        codes |= (bits >> np.uint64(i) & np.uint64(1)) << np.uint64(4 * i)
     return codes

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 
 import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.core.solver import Budget
 from privopt.errors import InvalidProblem
+from privopt.measures.compiling import numba_installed
 from privopt.solvers.trade_off.mergings import MergingTable
 from privopt.solvers.trade_off.pair_lists import LENGTH, Lists, compiled_loops
 
@@ -246,7 +246,7 @@ class DensePairs:
 
 def max_symbols() -> int:
     """How many symbols can be merged here."""
-    return MAX_COMPILED if find_spec("numba") else MAX_SYMBOLS
+    return MAX_COMPILED if numba_installed() else MAX_SYMBOLS
 
 
 def predicted_seconds(size: int, width: int) -> float:

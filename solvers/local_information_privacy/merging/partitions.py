@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from privopt.arrays import Bools, Floats, Ints
 from privopt.core.solver import Budget
+from privopt.measures.compiling import numba_installed
 from privopt.problems.set_partitions import least_weights, lightest_partition
 from privopt.solvers.local_information_privacy.merging.blocks import BAND, Blocks, summed
 
@@ -69,7 +69,7 @@ COMPILED_LIMIT = 19
 
 def limit() -> int:
     """How many elements are partitioned exactly here: 19 where the package numba is installed, else 17."""
-    return COMPILED_LIMIT if find_spec("numba") else ARRAY_LIMIT
+    return COMPILED_LIMIT if numba_installed() else ARRAY_LIMIT
 
 
 def predicted_seconds(n: int) -> float:
