@@ -11,7 +11,6 @@ from privopt.core.balls import ETA, U
 from privopt.problems.entropy_boxes import phi
 from privopt.problems.trade_off.data import TradeOffData
 
-
 TOGETHER = 1 << 16
 """Masses of blocks whose logarithms are taken at a time."""
 
