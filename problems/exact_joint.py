@@ -201,7 +201,8 @@ def _through(joint: JointDistribution, release: Release) -> ExactJoint:
     exact = release.exact()
     scale = math.lcm(*{row.total for row in exact})
     places = [_places(row) for row in exact]
-    if len(table) * sum(map(len, places)) <= n * len(release.outputs):
+    used = [len(line) - line.count(0) for line in zip(*table, strict=True)]
+    if sum(rows * len(line) for rows, line in zip(used, places, strict=True)) <= n * len(release.outputs):
         return ExactJoint(_product(table, exact, places, scale), joint.exact.total * scale)
     from flint import fmpz_mat
 

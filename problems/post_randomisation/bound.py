@@ -67,6 +67,11 @@ def _rounded(
 ) -> tuple[Floats, Fraction]:
     """D' in floats, and the largest error of rounding it."""
     rows, n = data.kept_rows, len(data.symbols)
+    if len(rows) == 1:  # the share of the distribution itself is 1: a sum of two floats, whose error is a float
+        asked = np.array([float(v) for v in prices[0]])
+        near = costs + asked
+        if np.isfinite(near).all():
+            return near, Fraction(float(np.abs(_missed(costs, asked, near)).max()))
     loss, off = np.zeros((n, n)), Fraction(0)
     used = [z for z, line in enumerate(prices) if any(line)]
     for x in range(n):
@@ -76,6 +81,12 @@ def _rounded(
             loss[x, y] = float(value)
             off = max(off, abs(value - Fraction(float(loss[x, y]))))
     return loss, off
+
+
+def _missed(a: Floats, b: Floats, rounded: Floats) -> Floats:
+    """a + b less what it was rounded to, exactly (Knuth, "The Art of Computer Programming" II, Section 4.2.2, Theorem B)."""
+    second = rounded - a
+    return np.asarray((a - (rounded - second)) + (b - second))
 
 
 def _without_tables(data: PostRandomisationData, loss: Floats, proof: object) -> Enclosure | None:

@@ -61,10 +61,14 @@ def repair(data: PostRandomisationData, channel: Channel, margin: float) -> Chan
 
 def _mixed(data: PostRandomisationData, channel: Channel, share: Fraction) -> Channel:
     """The exact mixture with the channel that redraws symbols that all tables treat alike."""
-    rows = [
-        [share * row.fraction(y) + (1 - share) * quiet[y] for y in range(len(quiet))]
-        for row, quiet in zip(channel.exact(), data.shuffled, strict=True)
-    ]
+    rows, up, down = [], share.numerator, share.denominator
+    for row, quiet in zip(channel.exact(), data.shuffled, strict=True):
+        whole = math.lcm(*{v.denominator for v in quiet})
+        ours, theirs, total = up * whole, (down - up) * row.total, down * row.total * whole
+        parts = [v.numerator * (whole // v.denominator) for v in quiet]
+        rows.append(
+            [Fraction(ours * w + theirs * v, total) for w, v in zip(row.weights, parts, strict=True)]
+        )
     return data.answer(rows)
 
 

@@ -150,14 +150,19 @@ class PostRandomisation(PostRandomisationData, Problem[Channel]):
     def moved(self, channel: Channel) -> str:
         """Which table does not stay as it is, in words; empty where all do, exactly."""
         rows = channel.exact()
+        scale = math.lcm(*{row.total for row in rows})
         for z, kept in enumerate(self.kept_rows):
-            for y, mass in enumerate(kept):
-                seen = sum(
-                    (share * row.fraction(y) for share, row in zip(kept, rows, strict=True)), Fraction(0)
-                )
-                if seen != mass:
+            whole = math.lcm(*{mass.denominator for mass in kept})
+            weights = [mass.numerator * (whole // mass.denominator) for mass in kept]
+            seen = [0] * len(kept)
+            for weight, row in zip(weights, rows, strict=True):
+                factor = weight * (scale // row.total)
+                seen = [v + factor * w for v, w in zip(seen, row.weights, strict=True)]
+            for y, weight in enumerate(weights):
+                if seen[y] != weight * scale:
+                    now, mass = Fraction(seen[y], whole * scale), kept[y]
                     what = "its distribution" if z == 0 else "a table that is to be kept"
-                    return f"the release {self.symbols[y]!r} has {float(seen)!r} instead of {float(mass)!r} in {what}"
+                    return f"the release {self.symbols[y]!r} has {float(now)!r} instead of {float(mass)!r} in {what}"
         return ""
 
     def terms(self, mechanism: Channel) -> Terms:
