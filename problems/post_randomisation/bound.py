@@ -67,7 +67,9 @@ def _rounded(
 ) -> tuple[Floats, Fraction]:
     """D' in floats, and the largest error of rounding it."""
     rows, n = data.kept_rows, len(data.symbols)
-    if len(rows) == 1:  # the share of the distribution itself is 1: a sum of two floats, whose error is a float
+    if (
+        len(rows) == 1
+    ):  # the share of the distribution itself is 1: a sum of two floats, whose error is a float
         asked = np.array([float(v) for v in prices[0]])
         near = costs + asked
         if np.isfinite(near).all():
@@ -84,7 +86,7 @@ def _rounded(
 
 
 def _missed(a: Floats, b: Floats, rounded: Floats) -> Floats:
-    """a + b less what it was rounded to, exactly (Knuth, "The Art of Computer Programming" II, Section 4.2.2, Theorem B)."""
+    """The sum a + b less what it was rounded to, exactly (Knuth, "The Art of Computer Programming" II, Section 4.2.2, Theorem B)."""
     second = rounded - a
     return np.asarray((a - (rounded - second)) + (b - second))
 

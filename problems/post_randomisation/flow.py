@@ -66,9 +66,7 @@ def _mixed(data: PostRandomisationData, channel: Channel, share: Fraction) -> Ch
         whole = math.lcm(*{v.denominator for v in quiet})
         ours, theirs, total = up * whole, (down - up) * row.total, down * row.total * whole
         parts = [v.numerator * (whole // v.denominator) for v in quiet]
-        rows.append(
-            [Fraction(ours * w + theirs * v, total) for w, v in zip(row.weights, parts, strict=True)]
-        )
+        rows.append([Fraction(ours * w + theirs * v, total) for w, v in zip(row.weights, parts, strict=True)])
     return data.answer(rows)
 
 
