@@ -273,7 +273,7 @@ class Search(Generic[M]):
                 and predicted(c) <= HOPE * self.call.time_limit
             ):
                 waiting = sum(o.name not in self.tried for o in feasible)
-                self._try(c, left / (waiting + (soonest < math.inf)))
+                self._try(c, left / (waiting + (soonest <= HOPE * left)))
 
     def _half(self, left: float, soonest: float) -> float:
         """What a feasible solver may use: half; all of it where no proof is in sight, or none is expected and there is no answer."""

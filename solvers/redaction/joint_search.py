@@ -78,6 +78,8 @@ def searched_records(problem: Redaction) -> list[int]:
 Form = tuple[float, int, int]
 """Left share of epsilon, and which values are released early on the left and on the right."""
 
+_RELAXED = 0.25
+"""Share of the time for the relaxation."""
 _MOST = 24
 _SHARES = (0.5, 0.25, 0.75, 0.0, 1.0)
 
@@ -87,12 +89,13 @@ def starts(
 ) -> Iterator[tuple[Support, Floats]]:
     """Supports with redaction tables to start from, at most a few dozen; each is private near its table of ones.
 
-    The incumbent is the first of them, and stands for the relaxation, which takes as long as dozens of others.
+    The incumbent is the first of them. For one private record it stands for the relaxation, which takes as long as dozens of
+    others; for several it may be far worse to start from.
     """
     yield from _near_mechanism(problem, budget.incumbent)
     yield from _near_mechanism(problem, Windows().run(problem, budget).mechanism)
-    if not isinstance(budget.incumbent, RedactionMechanism):
-        yield from _near_mechanism(problem, Relaxation().run(problem, budget).mechanism)
+    if len(problem.private) > 1 or not isinstance(budget.incumbent, RedactionMechanism):
+        yield from _near_mechanism(problem, Relaxation().run(problem, budget.earlier(1 - _RELAXED)).mechanism)
     yield from _by_form(problem, zone, rng)
 
 
