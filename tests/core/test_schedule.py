@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -183,3 +184,41 @@ def test_who_was_stopped_runs_again_only_for_longer(monkeypatch: pytest.MonkeyPa
     Noting.times.clear()
     po.solve(WIDE, time_limit=1.0)
     assert Noting.times == sorted(Noting.times)
+
+
+def test_who_took_longer_than_predicted_waits_for_proofs_that_are_soon_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    order: list[tuple[str, float]] = []
+
+    @dataclass(frozen=True)
+    class Overrunning(Noting):
+        """Polls the deadline, and takes all there is."""
+
+        name: ClassVar[str] = "overrunning"
+        seconds: ClassVar[float] = 0.02
+
+        def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+            order.append((self.name, budget.remaining))
+            time.sleep(budget.remaining)
+            return po.Proposal(problem.safe())
+
+    @dataclass(frozen=True)
+    class Soon(Planted):
+        """Does not poll, and ends as predicted."""
+
+        name: ClassVar[str] = "soon"
+        seconds: ClassVar[float] = 0.2
+
+        def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+            order.append((self.name, budget.remaining))
+            return po.Proposal(problem.safe())
+
+    planted_only(monkeypatch, Overrunning, Soon)
+    monkeypatch.setattr("privopt.core.isolate.believed", lambda solver, problem: True)  # all run here
+    monkeypatch.setattr("privopt.core.portfolio.child_is_ready", lambda: True)
+    monkeypatch.setattr("privopt.core.portfolio.STARTING", 1e3)  # nothing runs beside
+    monkeypatch.setattr(predictions, "work_here", lambda: predictions.timings().work)
+    po.solve(WIDE, time_limit=3.0)
+    assert [name for name, _ in order[:2]] == ["overrunning", "soon"]
+    assert order[1][1] > 0.2
