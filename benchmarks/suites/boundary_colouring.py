@@ -86,10 +86,13 @@ def regions(n: int, colours: int = 2) -> DatasetGraph:
     return DatasetGraph.grid(far.argmin(axis=-1) % colours)
 
 
-def scattered(n: int) -> DatasetGraph:
-    """Random edges, about four a vertex, and a threshold on a random value as the answer."""
-    rng = np.random.default_rng(n)
-    return DatasetGraph(rng.integers(0, n, size=(2 * n, 2)), (rng.random(n) < 0.4).astype(int))
+def scattered(n: int, colours: int = 2) -> DatasetGraph:
+    """Random edges, about four a vertex, and a threshold on a random value as the answer, or any of some colours."""
+    rng = np.random.default_rng(n if colours == 2 else [n, colours])
+    edges, answers = rng.integers(0, n, size=(2 * n, 2)), rng.random(n)
+    return DatasetGraph(
+        edges, (answers < 0.4).astype(int) if colours == 2 else (colours * answers).astype(int)
+    )
 
 
 def scaling() -> tuple[Instance, ...]:

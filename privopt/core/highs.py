@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,8 @@ from privopt.arrays import Floats, Ints
 
 FINEST = 1e-10
 """The least tolerance that HiGHS takes, for rows and for reduced costs."""
+Method: TypeAlias = Literal["simplex", "ipm"]
+"""The simplex method, or interior points."""
 SOLVED = "solved to optimality"
 """Why a program with an answer stopped, in the statistics of solvers."""
 
@@ -165,8 +167,9 @@ def minimise(
     upper: ArrayLike = math.inf,
     tolerance: float = 1e-7,
     seconds: float = math.inf,
+    method: Method = "simplex",
 ) -> Least | None:
-    """Minimise cost . x over ``below`` x <= right, ``equal`` x = right and lower <= x <= upper, by the simplex method.
+    """Minimise cost . x over ``below`` x <= right, ``equal`` x = right and lower <= x <= upper, at a vertex.
 
     Parameters
     ----------
@@ -176,6 +179,8 @@ def minimise(
     tolerance : float
         On rows and on reduced costs, at least ``FINEST``.
     seconds : float
+    method : "simplex" or "ipm"
+        The simplex method, or interior points with a crossover to a vertex.
 
     Returns
     -------
@@ -191,7 +196,7 @@ def minimise(
 
     highs = silent_highs(
         {
-            "solver": "simplex",
+            "solver": method,
             "primal_feasibility_tolerance": tolerance,
             "dual_feasibility_tolerance": tolerance,
             "time_limit": min(max(seconds, 0.01), 1e9),

@@ -109,8 +109,8 @@ def _worst(n: int, colours: int = 2) -> Problem[Any]:
     return BoundaryColouring(regions(n, colours), 0.5, boundary=None, objective="worst_case")
 
 
-def _scattered(n: int) -> Problem[Any]:
-    return BoundaryColouring(scattered(n), 0.5, boundary=None)
+def _scattered(n: int, colours: int = 2) -> Problem[Any]:
+    return BoundaryColouring(scattered(n, colours), 0.5, boundary=None)
 
 
 def _tree(n: int, colours: int = 2, delta: float = 0.0) -> Problem[Any]:
@@ -132,6 +132,7 @@ register_cases(
         *((f"colours-{k}-{n}x{n}", marks, partial(_free, n, k)) for n, k, marks in _COLOURS),
         *((f"delta-{n}x{n}", "", partial(_free, n, 2, 0.01)) for n in (10, 200)),
         *((f"scattered-{n}", "", partial(_scattered, n)) for n in (300, 10**4, 10**5)),
+        *((f"scattered-colours-{k}-{n}", "", partial(_scattered, n, k)) for n, k in ((300, 6), (1500, 4))),
         *((f"tree-{n}", marks, partial(_tree, n)) for n, marks in ((100, "q"), (10**4, ""), (10**5, ""))),
         ("tree-half-1000", "", partial(_tree, 1000, 2, 0.5)),
         ("tree-colours-3-300", "", partial(_tree, 300, 3)),

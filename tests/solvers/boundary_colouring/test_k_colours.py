@@ -10,6 +10,8 @@ import pytest
 from instances.small_graphs import DELTAS, EPSILONS, best_of_events, graph, leaks
 
 import privopt as po
+from privopt.core.highs import minimise
+from privopt.solvers.boundary_colouring.linear_programs import Program
 
 LN2 = math.log(2)
 TRIANGLE = po.DatasetGraph([(0, 1), (1, 2), (0, 2)], [0, 1, 2])
@@ -157,3 +159,31 @@ def _exponential(sample: po.DatasetGraph, beta: float) -> po.Colouring:
             far[u, sample.codes[v]] = min(far[u, sample.codes[v]], hops)
     chances = np.exp(-beta * far)
     return po.Colouring(chances / chances.sum(axis=1, keepdims=True), sample.palette, answers=sample.codes)
+
+
+@pytest.mark.parametrize(("colours", "epsilon", "delta"), [(3, 0.5, 0.0), (5, 1.0, 0.0), (4, 1.0, 0.02)])
+def test_mixed_colours_are_solved_by_interior_points_to_the_optimum_of_the_simplex_method(
+    colours: int, epsilon: float, delta: float
+) -> None:
+    rng = np.random.default_rng(colours)
+    graph = po.DatasetGraph(rng.integers(0, 120, size=(200, 2)), rng.integers(0, colours, 120))
+    problem = po.BoundaryColouring(graph, epsilon, delta, boundary=None)
+    program = Program(graph, problem.step, np.ones(graph.size) / graph.size, None)
+    simplex = minimise(
+        program.cost(),
+        program.inequalities(),
+        program.equations(),
+        lower=program.bounds()[:, 0],
+        upper=program.bounds()[:, 1],
+        tolerance=1e-10,
+    )
+    assert program.method == "ipm"
+    assert simplex is not None
+    solution = po.solve(problem, "k-colour-lp")
+    assert solution.status is po.Status.OPTIMAL
+    assert solution.objective == pytest.approx(-simplex.value / graph.size, rel=1e-8)
+
+
+def test_regions_are_solved_by_the_simplex_method() -> None:
+    problem = po.BoundaryColouring(po.DatasetGraph.grid(np.repeat([0, 1, 2], 7)[None].repeat(9, 0)), 0.5)
+    assert Program(problem.graph, problem.step, None, None).method == "simplex"
