@@ -38,8 +38,11 @@ NEAR = 1e-7
 """How close a value is to the level that it stands for."""
 UNTOLD, FLOORS = 1e-5, 3
 """Levels that the tolerances of HiGHS hardly tell from 0, and how many of them are tried."""
-MIXED = 0.5
-"""Share of vertices next to another colour from which interior points are quicker than the simplex method, often tenfold."""
+MIXED = 0.4
+"""Share of vertices next to another colour, for each nat, from which interior points are quicker than the simplex method.
+
+Often tenfold: the smaller the budget, the farther from there a vertex is not answered truly.
+"""
 MAX_CELLS = 120_000
 """Vertices times colours for three colours; fewer for more."""
 SHORT = 1.0
@@ -249,8 +252,8 @@ class Program:
 
     @property
     def method(self) -> Method:
-        """What is quicker: where most vertices are next to another colour little is as it is without privacy."""
-        return "ipm" if _mixed(self.graph) >= MIXED else "simplex"
+        """What is quicker: near to other colours little is as it is without privacy."""
+        return "ipm" if _mixed(self.graph, self.one.epsilon) else "simplex"
 
     def inequalities(self) -> Rows:
         """Privacy by arc and colour (divided by e^eps), then the sums of excesses, then the worst case by vertex."""
@@ -378,7 +381,7 @@ class KColourLp(Solver[BoundaryColouring]):
         """Three seconds at 10^4 vertices of a grid and three colours; more for the worst case, and where colours are mixed."""
         small, factor = _smaller(problem).graph, 5.0 if problem.objective == "worst_case" else 1.0
         cells = (small.size + small.edge_count * (1 + (problem.delta > 0))) * problem.k
-        if _mixed(small) >= MIXED:
+        if _mixed(small, problem.epsilon):
             return 0.05 + factor * (7.5e-9 if problem.delta > 0 else 4.7e-9) * float(cells) ** 2
         return 0.05 + factor * 2.5e-7 * math.pow(cells, 1.45)
 
@@ -416,11 +419,11 @@ class KColourLp(Solver[BoundaryColouring]):
         return Proposal(problem.of_rows(rows), best.value, dual, stats={"vertices": small.graph.size})
 
 
-def _mixed(graph: DatasetGraph) -> float:
-    """The share of vertices that are next to another colour."""
+def _mixed(graph: DatasetGraph, epsilon: float) -> bool:
+    """Whether many vertices are next to another colour, for the budget."""
     ends = np.repeat(np.arange(graph.size), np.diff(graph.indptr))
     other = graph.codes[ends] != graph.codes[graph.indices]
-    return len(np.unique(ends[other])) / graph.size
+    return len(np.unique(ends[other])) >= MIXED * epsilon * graph.size
 
 
 def _smaller(problem: BoundaryColouring) -> Reduced:

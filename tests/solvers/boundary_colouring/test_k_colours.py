@@ -184,6 +184,9 @@ def test_mixed_colours_are_solved_by_interior_points_to_the_optimum_of_the_simpl
     assert solution.objective == pytest.approx(-simplex.value / graph.size, rel=1e-8)
 
 
-def test_regions_are_solved_by_the_simplex_method() -> None:
-    problem = po.BoundaryColouring(po.DatasetGraph.grid(np.repeat([0, 1, 2], 7)[None].repeat(9, 0)), 0.5)
-    assert Program(problem.graph, problem.step, None, None).method == "simplex"
+@pytest.mark.parametrize(("epsilon", "method"), [(0.1, "ipm"), (1.0, "simplex")])
+def test_the_method_goes_by_how_far_the_budget_reaches_from_other_colours(
+    epsilon: float, method: str
+) -> None:
+    problem = po.BoundaryColouring(po.DatasetGraph.grid(np.repeat([0, 1, 2], 7)[None].repeat(9, 0)), epsilon)
+    assert Program(problem.graph, problem.step, None, None).method == method
