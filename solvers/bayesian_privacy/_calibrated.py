@@ -28,6 +28,9 @@ HALVINGS = 14
 HASTY = 1e-7
 """Relative precision of a level whose readings take long."""
 
+SAFELY = 1e-4
+"""How far below the level that is expected one is tried, relatively, while little is known of it."""
+
 CHECKED = 0.01
 """Seconds that reading a bound may take when it is asked whether a solver is fit."""
 
@@ -97,29 +100,66 @@ def largest_level(
 def hasty_level(
     leakage: Callable[[float], float], epsilon: float, budget: Budget, least: float = 0.0
 ) -> float:
-    """A level with a leakage of at most epsilon, found by quartering and then halving logarithms, as large as time allows.
+    """A level with a leakage of at most epsilon, as large as time allows: by quartering, then false positions of logarithms.
 
     ``least`` is a level that is known to be allowed, 0 for none.
     """
-    allowed, high = least, epsilon
+    ends = _Ends(least, epsilon)
     try:
-        while allowed == 0 and high > epsilon * 2.0**-60:
-            tried = high / 4
-            if budget.remaining == 0:
-                return allowed
-            if leakage(tried) <= epsilon:
-                allowed = tried
-            else:
-                high = tried
-        while 0 < allowed < high * (1 - HASTY) and budget.remaining > 0:
-            middle = math.sqrt(allowed * high)
-            if leakage(middle) <= epsilon:
-                allowed = middle
-            else:
-                high = middle
+        while ends.low == 0 and ends.high > epsilon * 2.0**-60 and budget.remaining > 0:
+            ends.read(ends.high / 4, leakage, epsilon)
+        while 0 < ends.low < ends.high * (1 - HASTY) and budget.remaining > 0:
+            ends.read(ends.between, leakage, epsilon)
     except TimeoutError:
-        return allowed
-    return allowed
+        return ends.low
+    return ends.low
+
+
+@dataclass
+class _Ends:
+    """A level that is allowed and one that is not, with the logarithms of what each leaks over epsilon; nan before it is read."""
+
+    low: float
+    high: float
+    under: float = math.nan
+    over: float = math.nan
+    last: bool | None = None
+    """Whether the last level read was allowed."""
+    same: int = 0
+    """How many in a row were as it was."""
+
+    def read(self, tau: float, leakage: Callable[[float], float], epsilon: float) -> None:
+        """Move an end to a level; the other one counts half where it stays twice (the Illinois rule)."""
+        nats = leakage(tau)
+        allowed = nats <= epsilon
+        self.same = self.same + 1 if allowed is self.last else 1
+        part = 0.5 if self.same > 1 else 1.0
+        if allowed:
+            self.low, self.under = tau, math.log(nats / epsilon) if nats > 0 else math.nan
+            self.over *= part
+        else:
+            self.high, self.over = tau, math.log(nats / epsilon) if nats < math.inf else math.nan
+            self.under *= part
+        self.last = allowed
+
+    @property
+    def between(self) -> float:
+        """Where a line through both ends meets epsilon, or just below, so that what is found when time is up is allowed.
+
+        Where one end is not read, the line is one in proportion to the level; the mean where neither is, or it does not help.
+        """
+        first, last = math.log(self.low), math.log(self.high)
+        rise = self.over - self.under
+        if rise > 0:
+            at = first - self.under * (last - first) / rise
+        elif self.same in (1, 2) and not math.isnan(self.over):
+            at = last - self.over
+        elif self.same in (1, 2) and not math.isnan(self.under):
+            at = first - self.under
+        else:
+            at = (first + last) / 2
+        aside = SAFELY if last - first > 10 * SAFELY else HASTY / 3
+        return math.exp(min(max(at - aside, first + HASTY / 3), last - HASTY / 3))
 
 
 def proposal(

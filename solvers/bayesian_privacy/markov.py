@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, Literal
 
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.measures.bayesian.markov import laplace_tail, markov_recursion, walking_seconds
+from privopt.measures.bayesian.rays import MOST_STATES
 from privopt.models import MarkovChain
 from privopt.problems.bayesian_privacy import levels
 from privopt.problems.bayesian_privacy.enumeration import Worst
@@ -19,6 +21,8 @@ JUDGED = 3.0
 """Readings' time that is left for the judgement of a proposal."""
 SLACK = 0.5
 """Seconds of that which may lie past the deadline."""
+MANY_RAYS = 5
+"""States from which a reading takes so long that a looser bound, which does not, says where to begin."""
 SLOW = 1.5
 """Seconds of one reading of the tails of a chain that is not forgotten within what is followed."""
 MOST_READINGS = 30
@@ -67,16 +71,19 @@ class MarkovRecursion(_Markov):
         def clock() -> float:
             return budget.remaining - until * answered
 
-        def leakage(tau: float) -> float:
+        def leakage(tau: float, step: Literal["best", "coarse"] = "best") -> float:
             nonlocal answered
             general = math.inf if problem.length is None else problem.length * tau
-            nats = min(general, markov_recursion(chain, tau, problem.length, clock=clock).value)
+            nats = min(general, markov_recursion(chain, tau, problem.length, step=step, clock=clock).value)
             answered = answered or nats <= problem.epsilon
             return nats
 
         if budget.remaining - until > 50 * slow:
             tau = calibrated.largest_level(leakage, problem.epsilon, budget)
         else:
+            if MANY_RAYS <= chain.k <= MOST_STATES:
+                rough = partial(leakage, step="coarse")
+                least = calibrated.hasty_level(rough, problem.epsilon, budget, least)
             tau = calibrated.hasty_level(leakage, problem.epsilon, budget, least)
         return calibrated.proposal(problem, tau, {"method": self.name}, budget=budget)
 
