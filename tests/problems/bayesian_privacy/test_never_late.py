@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -47,3 +50,25 @@ def test_a_hasty_level_is_allowed_when_readings_stop() -> None:
 
     level = hasty_level(leakage, 1.0, Budget())
     assert 0 < level <= 1 / 40
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 3.0])
+@pytest.mark.parametrize(
+    "leakage",
+    [
+        lambda tau: tau + 30 * tau**2,
+        lambda tau: math.expm1(20 * tau),
+        lambda tau: tau + math.tanh(50 * tau),
+        lambda tau: min(53 * tau, 5 * tau + 100 * tau**3),
+    ],
+)
+def test_a_hasty_level_takes_few_readings(leakage: Callable[[float], float], epsilon: float) -> None:
+    read = list[float]()
+
+    def noted(tau: float) -> float:
+        read.append(tau)
+        return leakage(tau)
+
+    level = hasty_level(noted, epsilon, Budget())
+    assert leakage(level) <= epsilon < leakage(level * (1 + 2e-7))
+    assert len(read) <= 20  # halving takes 25 to 30
