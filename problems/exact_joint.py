@@ -172,12 +172,13 @@ def useful_information(observed: Observation, release: Release) -> tuple[float, 
         merged = _merge(tuple(weights), release)
         return _information(merged, merged, merged, total)
     exact = release.exact()
-    scale = math.lcm(*{row.total for row in exact})
+    shared = [math.gcd(weight, row.total) for weight, row in zip(weights, exact, strict=True)]
+    scale = math.lcm(*{row.total // g for row, g in zip(exact, shared, strict=True)})
     columns = [0] * len(release.outputs)
     cells: list[int] = []
-    for weight, row in zip(weights, exact, strict=True):
+    for weight, row, g in zip(weights, exact, shared, strict=True):
         if weight:
-            factor = weight * (scale // row.total)
+            factor = weight // g * (scale // (row.total // g))
             for y in _places(row):
                 cell = factor * row.weights[y]
                 columns[y] += cell
@@ -199,30 +200,40 @@ def _through(joint: JointDistribution, release: Release) -> ExactJoint:
     if isinstance(release, Merging):
         return ExactJoint(tuple(_merge(row, release) for row in table), joint.exact.total)
     exact = release.exact()
-    scale = math.lcm(*{row.total for row in exact})
+    shared = [
+        math.gcd(row.total, *column) for row, column in zip(exact, zip(*table, strict=True), strict=True)
+    ]
+    table = [tuple(v // g for v, g in zip(line, shared, strict=True)) for line in table]
+    totals = [row.total // g for row, g in zip(exact, shared, strict=True)]
+    scale = math.lcm(
+        *set(totals)
+    )  # far less than that of all totals where these are multiples of the weights
+    factors = [scale // total for total in totals]
     places = [_places(row) for row in exact]
     used = [len(line) - line.count(0) for line in zip(*table, strict=True)]
     if sum(rows * len(line) for rows, line in zip(used, places, strict=True)) <= n * len(release.outputs):
-        return ExactJoint(_product(table, exact, places, scale), joint.exact.total * scale)
+        return ExactJoint(_product(table, exact, places, factors), joint.exact.total * scale)
     from flint import fmpz_mat
 
-    rows, _ = _scaled_rows(release)
-    product = fmpz_mat([list(row) for row in table]) * fmpz_mat(rows)
+    rows = [
+        row.weights if f == 1 else [w * f for w in row.weights] for row, f in zip(exact, factors, strict=True)
+    ]
+    product = fmpz_mat([list(row) for row in table]) * fmpz_mat([list(row) for row in rows])
     cells = tuple(tuple(int(v) for v in row) for row in product.tolist())
     return ExactJoint(cells, joint.exact.total * scale)
 
 
 def _product(
-    table: list[tuple[int, ...]], exact: Sequence[IntegerRow], places: list[list[int]], scale: int
+    table: list[tuple[int, ...]], exact: Sequence[IntegerRow], places: list[list[int]], factors: list[int]
 ) -> tuple[tuple[int, ...], ...]:
-    """The product of a table and rows that are mostly 0, over one total."""
+    """The product of a table and rows that are mostly 0, each times a factor."""
     size = len(exact[0].weights)
     cells = []
     for line in table:
         sums = [0] * size
-        for weight, row, used in zip(line, exact, places, strict=True):
+        for weight, row, used, own in zip(line, exact, places, factors, strict=True):
             if weight:
-                factor = weight * (scale // row.total)
+                factor = weight * own
                 for y in used:
                     sums[y] += factor * row.weights[y]
         cells.append(tuple(sums))

@@ -150,13 +150,14 @@ class PostRandomisation(PostRandomisationData, Problem[Channel]):
     def moved(self, channel: Channel) -> str:
         """Which table does not stay as it is, in words; empty where all do, exactly."""
         rows = channel.exact()
-        scale = math.lcm(*{row.total for row in rows})
         for z, kept in enumerate(self.kept_rows):
             whole = math.lcm(*{mass.denominator for mass in kept})
             weights = [mass.numerator * (whole // mass.denominator) for mass in kept]
+            parts = [Fraction(weight, row.total) for weight, row in zip(weights, rows, strict=True)]
+            scale = math.lcm(*{part.denominator for part in parts})
             seen = [0] * len(kept)
-            for weight, row in zip(weights, rows, strict=True):
-                factor = weight * (scale // row.total)
+            for part, row in zip(parts, rows, strict=True):
+                factor = part.numerator * (scale // part.denominator)
                 seen = [v + factor * w for v, w in zip(seen, row.weights, strict=True)]
             for y, weight in enumerate(weights):
                 if seen[y] != weight * scale:
