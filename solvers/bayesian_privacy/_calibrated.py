@@ -98,17 +98,24 @@ def largest_level(
 
 
 def hasty_level(
-    leakage: Callable[[float], float], epsilon: float, budget: Budget, least: float = 0.0
+    leakage: Callable[[float], float],
+    epsilon: float,
+    budget: Budget,
+    least: float = 0.0,
+    first: float = 0.0,
+    precision: float = HASTY,
 ) -> float:
     """A level with a leakage of at most epsilon, as large as time allows: by quartering, then false positions of logarithms.
 
-    ``least`` is a level that is known to be allowed, 0 for none.
+    ``least`` is a level that is known to be allowed, and ``first`` one to try before others, 0 for none; ``precision`` is relative.
     """
     ends = _Ends(least, epsilon)
     try:
+        if least < first < epsilon and budget.remaining > 0:
+            ends.read(first, leakage, epsilon)
         while ends.low == 0 and ends.high > epsilon * 2.0**-60 and budget.remaining > 0:
             ends.read(ends.high / 4, leakage, epsilon)
-        while 0 < ends.low < ends.high * (1 - HASTY) and budget.remaining > 0:
+        while 0 < ends.low < ends.high * (1 - precision) and budget.remaining > 0:
             ends.read(ends.between, leakage, epsilon)
     except TimeoutError:
         return ends.low

@@ -17,12 +17,14 @@ from privopt.problems.bayesian_privacy.enumeration import Worst
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 from privopt.solvers.bayesian_privacy import _calibrated as calibrated
 
-JUDGED = 3.0
+JUDGED = 2.5
 """Readings' time that is left for the judgement of a proposal."""
 SLACK = 0.5
 """Seconds of that which may lie past the deadline."""
 MANY_RAYS = 5
 """States from which a reading takes so long that a looser bound, which does not, says where to begin."""
+ROUGH, BEYOND = 1e-2, 1.2
+"""Relative precision of that level, and how far beyond it one is tried: most are allowed, and say where the largest one is."""
 SLOW = 1.5
 """Seconds of one reading of the tails of a chain that is not forgotten within what is followed."""
 MOST_READINGS = 30
@@ -81,10 +83,12 @@ class MarkovRecursion(_Markov):
         if budget.remaining - until > 50 * slow:
             tau = calibrated.largest_level(leakage, problem.epsilon, budget)
         else:
+            first = 0.0
             if MANY_RAYS <= chain.k <= MOST_STATES:
                 rough = partial(leakage, step="coarse")
-                least = calibrated.hasty_level(rough, problem.epsilon, budget, least)
-            tau = calibrated.hasty_level(leakage, problem.epsilon, budget, least)
+                least = calibrated.hasty_level(rough, problem.epsilon, budget, least, precision=ROUGH)
+                first = BEYOND * least
+            tau = calibrated.hasty_level(leakage, problem.epsilon, budget, least, first)
         return calibrated.proposal(problem, tau, {"method": self.name}, budget=budget)
 
 
