@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from privopt.core.exact import IntegerRow, ball_ceiling, ball_floor, log_enclosure
-from privopt.mechanisms import Merging
+from privopt.mechanisms import Channel, Merging
 from privopt.models import JointDistribution
 from privopt.models.channel_data import Observation, Release
 
@@ -194,33 +194,43 @@ def _places(row: IntegerRow) -> list[int]:
 
 
 def _through(joint: JointDistribution, release: Release) -> ExactJoint:
-    """The joint distribution pushed through the channel, as a product of integer matrices."""
+    """The joint distribution pushed through the channel."""
     n = len(joint.useful)
     table = [joint.exact.weights[i : i + n] for i in range(0, len(joint.exact.weights), n)]
     if isinstance(release, Merging):
         return ExactJoint(tuple(_merge(row, release) for row in table), joint.exact.total)
-    exact = release.exact()
+    cells, scale = pushed(table, release)
+    return ExactJoint(cells, joint.exact.total * scale)
+
+
+def pushed(table: Sequence[tuple[int, ...]], channel: Channel) -> tuple[tuple[tuple[int, ...], ...], int]:
+    """An integer table times the matrix of a channel, in integers over one scale.
+
+    The scale is the least common multiple of what is left of the totals of rows after the factors that they share with
+    their columns: far less than that of the totals where these are multiples of the weights.
+
+    Examples
+    --------
+    >>> pushed([(1, 3)], Channel([[Fraction(1, 2), Fraction(1, 2)], [Fraction(1, 3), Fraction(2, 3)]]))
+    (((3, 5),), 2)
+    """
+    exact = channel.exact()
     shared = [
         math.gcd(row.total, *column) for row, column in zip(exact, zip(*table, strict=True), strict=True)
     ]
-    table = [tuple(v // g for v, g in zip(line, shared, strict=True)) for line in table]
+    rest = [tuple(v // g for v, g in zip(line, shared, strict=True)) for line in table]
     totals = [row.total // g for row, g in zip(exact, shared, strict=True)]
-    scale = math.lcm(
-        *set(totals)
-    )  # far less than that of all totals where these are multiples of the weights
+    scale = math.lcm(*set(totals))
     factors = [scale // total for total in totals]
     places = [_places(row) for row in exact]
-    used = [len(line) - line.count(0) for line in zip(*table, strict=True)]
-    if sum(rows * len(line) for rows, line in zip(used, places, strict=True)) <= n * len(release.outputs):
-        return ExactJoint(_product(table, exact, places, factors), joint.exact.total * scale)
+    used = [len(line) - line.count(0) for line in zip(*rest, strict=True)]
+    if sum(n * len(line) for n, line in zip(used, places, strict=True)) <= len(exact) * len(channel.outputs):
+        return _product(rest, exact, places, factors), scale
     from flint import fmpz_mat
 
-    rows = [
-        row.weights if f == 1 else [w * f for w in row.weights] for row, f in zip(exact, factors, strict=True)
-    ]
-    product = fmpz_mat([list(row) for row in table]) * fmpz_mat([list(row) for row in rows])
-    cells = tuple(tuple(int(v) for v in row) for row in product.tolist())
-    return ExactJoint(cells, joint.exact.total * scale)
+    rows = [[w * f for w in row.weights] for row, f in zip(exact, factors, strict=True)]
+    product = fmpz_mat([list(line) for line in rest]) * fmpz_mat(rows)
+    return tuple(tuple(int(v) for v in line) for line in product.tolist()), scale
 
 
 def _product(

@@ -249,7 +249,7 @@ class Search(Generic[M]):
 
         Where no proof is expected in what is left, whoever fits in half of it, or in all of it while there is no answer, and again the best so far if it
         was stopped. Whoever improves until it is stopped has a part even so: its end may be far and its first answers good.
-        Where no proof is in sight, the best so far has most of it.
+        Where no proof is in sight, the best so far has most of it, and whoever improves needs to leave it nothing.
         """
         for c in sorted(feasible, key=lambda c: c.name in self.cut):
             left = self.call.left

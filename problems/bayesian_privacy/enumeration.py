@@ -252,9 +252,8 @@ def enclose_enumerated(chain: MarkovChain, lattice: Lattice, length: int, tau: f
 
     adversaries, rate = table(chain, lattice.steps, length), float(lattice.share) * tau
     cases = _decisive(adversaries, rate)
-    if (
-        len(cases) > _MANY
-    ):  # at a level next to 0 all are alike, and what holds for any mechanism of the level will do
+    # At a level next to 0 all are alike, and what holds for any mechanism of the level will do.
+    if len(cases) > _MANY:
         return 0.0, math.inf
     share, stray = (fmpq(x.numerator, x.denominator) for x in (lattice.share, lattice.stray))
     low, high, bits = 0.0, math.inf, _BITS

@@ -55,21 +55,20 @@ def _priced(data: PostRandomisationData, dual: object, costs: Floats) -> Enclosu
         (v * t for line, row in zip(exact, rows, strict=True) for v, t in zip(line, row, strict=True)),
         Fraction(0),
     )
-    loss, off = _rounded(data, costs, exact)
+    loss, off = rounded_costs(data, costs, exact)
     ends = _without_tables(data, loss, dual.get("proof"))
     if ends is None or not all(map(math.isfinite, ends)):
         return None
     return enclose(Fraction(ends[0]) + given - off)[0], enclose(Fraction(ends[1]) + given + off)[1]
 
 
-def _rounded(
+def rounded_costs(
     data: PostRandomisationData, costs: Floats, prices: list[list[Fraction]]
 ) -> tuple[Floats, Fraction]:
     """D' in floats, and the largest error of rounding it."""
     rows, n = data.kept_rows, len(data.symbols)
-    if (
-        len(rows) == 1
-    ):  # the share of the distribution itself is 1: a sum of two floats, whose error is a float
+    # The share of the distribution itself is 1: a sum of two floats, whose error is a float.
+    if len(rows) == 1:
         asked = np.array([float(v) for v in prices[0]])
         near = costs + asked
         if np.isfinite(near).all():

@@ -21,6 +21,7 @@ from privopt.mechanisms import Channel, Mechanism
 from privopt.models import JointDistribution, model_from_dict
 from privopt.models.metric import Metric
 from privopt.problems import validation as checks
+from privopt.problems.exact_joint import pushed
 from privopt.problems.post_randomisation.bound import infeasible, prove
 from privopt.problems.post_randomisation.data import MARGINAL, PostRandomisationData
 from privopt.problems.post_randomisation.examples import examples
@@ -149,16 +150,10 @@ class PostRandomisation(PostRandomisationData, Problem[Channel]):
 
     def moved(self, channel: Channel) -> str:
         """Which table does not stay as it is, in words; empty where all do, exactly."""
-        rows = channel.exact()
         for z, kept in enumerate(self.kept_rows):
             whole = math.lcm(*{mass.denominator for mass in kept})
-            weights = [mass.numerator * (whole // mass.denominator) for mass in kept]
-            parts = [Fraction(weight, row.total) for weight, row in zip(weights, rows, strict=True)]
-            scale = math.lcm(*{part.denominator for part in parts})
-            seen = [0] * len(kept)
-            for part, row in zip(parts, rows, strict=True):
-                factor = part.numerator * (scale // part.denominator)
-                seen = [v + factor * w for v, w in zip(seen, row.weights, strict=True)]
+            weights = tuple(mass.numerator * (whole // mass.denominator) for mass in kept)
+            (seen,), scale = pushed([weights], channel)
             for y, weight in enumerate(weights):
                 if seen[y] != weight * scale:
                     now, mass = Fraction(seen[y], whole * scale), kept[y]

@@ -39,8 +39,8 @@ _STARTED = 0.2
 _ATTEMPTS: tuple[tuple[int, int, float], ...] = ((0, 100, 0.1), (24, 2000, 0.25), (300, MAX_BOXES, 1.0))
 """Runs of the local search and boxes of each attempt, and what it may take of both shares of the time.
 
-An easy problem is closed by the first ones, and a longer limit makes no one wait. They are counted in work, not in seconds:
-what is closed is the same on every machine.
+An easy problem is closed by the first ones, and a longer limit makes no one wait. They are counted in work before seconds, so
+that what is closed is the same on a busy machine; the local search of the sequential form knows seconds only.
 """
 
 _SHORT = 8

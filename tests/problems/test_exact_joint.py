@@ -3,9 +3,11 @@
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from privopt.problems.exact_joint import ExactJoint
+import privopt as po
+from privopt.problems.exact_joint import ExactJoint, pushed
 
 
 def tables(seed: int, count: int) -> list[ExactJoint]:
@@ -39,3 +41,19 @@ def test_the_extreme_lifts_are_those_of_all_pairs_in_fractions(seed: int) -> Non
         none = [pair for pair, lift in lifts.items() if not lift]
         far = {pair: max(lift, 1 / lift) for pair, lift in lifts.items() if lift}
         assert joint.farthest_lift == (none[0] if none else max(far, key=lambda pair: far[pair]))
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_integer_tables_are_pushed_through_channels_as_rationals_are(dense: bool) -> None:
+    rng = np.random.default_rng(4)
+    weights = rng.integers(1, 50, size=(6, 5)) * (dense | (rng.random((6, 5)) < 0.3))
+    weights[:, 0] += 1
+    channel = po.Channel([[Fraction(int(v), int(row.sum())) for v in row] for row in weights])
+    table = [tuple(int(v) for v in row) for row in rng.integers(0, 9, size=(3, 6))]
+    cells, scale = pushed(table, channel)
+    for line, seen in zip(table, cells, strict=True):
+        for y in range(5):
+            exact = sum(
+                (v * row.fraction(y) for v, row in zip(line, channel.exact(), strict=True)), Fraction(0)
+            )
+            assert Fraction(seen[y], scale) == exact

@@ -11,6 +11,7 @@ import pytest
 import privopt as po
 from privopt.errors import FileRefused, InvalidMechanism, InvalidProblem
 from privopt.files.template import problem_template
+from privopt.problems.post_randomisation.bound import rounded_costs
 from privopt.problems.post_randomisation.data import PostRandomisationData
 from privopt.problems.post_randomisation.flow import flow
 
@@ -241,3 +242,20 @@ def test_what_is_preserved_is_read_from_exact_weights() -> None:
     data = PostRandomisationData(thirds, "hamming", 1.0)
     assert data.kept_rows == [thirds]
     assert data.counts == (1, 1, 1)
+
+
+def test_a_table_of_prices_is_rounded_with_its_whole_error() -> None:
+    """The sum of two floats and what it misses, against rationals, also where digits cancel or one is far smaller."""
+    rng = np.random.default_rng(3)
+    data = po.PostRandomisation([3, 1, 2, 5], "hamming", 1.0)
+    for size in (1.0, 1e-17, 1e9):
+        prices = [Fraction(float(v)) for v in rng.normal(size=4) * size]
+        prices[0] = Fraction(float(np.nextafter(-1.0, 0.0)))
+        loss, off = rounded_costs(data, data.costs, [prices])
+        exact = [[Fraction(float(c)) + v for c, v in zip(row, prices, strict=True)] for row in data.costs]
+        missed = [
+            abs(e - Fraction(float(f)))
+            for es, fs in zip(exact, loss, strict=True)
+            for e, f in zip(es, fs, strict=True)
+        ]
+        assert off == max(missed)
