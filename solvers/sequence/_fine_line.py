@@ -17,7 +17,8 @@ from privopt.arrays import Floats, Ints
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.program import Table
 from privopt.mechanisms.policy.formulas.steps import Answer, Step
-from privopt.mechanisms.policy.formulas.words import FAINT, MOST, extended
+from privopt.mechanisms.policy.formulas.word_groups import extended
+from privopt.mechanisms.policy.formulas.words import FAINT, MOST
 from privopt.solvers.sequence.widening import Served, serve
 
 PLACES = 48

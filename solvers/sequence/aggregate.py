@@ -20,13 +20,11 @@ import numpy as np
 from privopt.arrays import Floats, Ints
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.program import Table, order_of_releases, solve_restricted
+from privopt.mechanisms.policy.formulas.word_groups import Groups, extended, gather
 from privopt.mechanisms.policy.formulas.words import (
     FAINT,
     MOST,
-    Groups,
     WordAnswer,
-    extended,
-    gather,
     release_everything,
     without_rounding,
 )

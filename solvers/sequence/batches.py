@@ -6,6 +6,7 @@ The problem is that of Jiang, Li, Tandon, "Online Context-aware Data Release wit
 from __future__ import annotations
 
 import math
+import time
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -13,13 +14,14 @@ from typing import ClassVar
 import numpy as np
 
 from privopt.arrays import Floats
+from privopt.core.isolate import is_isolated
 from privopt.core.registry import register
 from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Mechanism
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.formulas.types import count_joint_types
+from privopt.mechanisms.policy.formulas.word_groups import WORD_GROUPS
 from privopt.mechanisms.policy.formulas.words import (
-    AGGREGATION,
     EXACT_LP,
     IID_CLOSED_FORM,
     ORBIT_LP,
@@ -27,9 +29,12 @@ from privopt.mechanisms.policy.formulas.words import (
     WordAnswer,
     WordFormula,
 )
+from privopt.mechanisms.policy.policy import SequencePolicy
 from privopt.mechanisms.policy.setting import MAX_PATHS, Setting
 from privopt.problems.sequence_information_privacy.bound import MAX_WORDS
+from privopt.problems.sequence_information_privacy.leakage import read
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
+from privopt.problems.sequence_information_privacy.simulated import asked
 from privopt.problems.sequence_information_privacy.steps import Step, steps
 from privopt.solvers.sequence.aggregate import solve_aggregated
 from privopt.solvers.sequence.prices import alike, independent, proved, step_guarantee
@@ -37,7 +42,11 @@ from privopt.solvers.sequence.prices import alike, independent, proved, step_gua
 PREPARED_CELLS = 2**16
 """Larger kernels of the first release are left to the rule: as exact channels they are slow to write and read."""
 JUDGED = 0.85
-"""Share of the time that the judgement of a policy may take, as predicted; else it is not proposed."""
+"""Share of the time that the judgement of a policy may take, as measured or predicted; else it is not proposed."""
+OVERTIME = 0.75
+"""Seconds that the judgement of a first answer may take beyond that."""
+NO_MATTER = 0.1
+"""Of the time: what the judgement is predicted to take without a kernel timed."""
 MAX_ROWS = 50
 """Later releases are served by the last row of prices."""
 MAX_TYPES = 20_000
@@ -53,6 +62,8 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
     solves: ClassVar = SequenceInformationPrivacy
     formula: ClassVar[WordFormula]
     max_words: ClassVar[int]
+    proves: ClassVar[bool] = True
+    """Whether the prices of releases are worth a bound."""
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
         """Optimal for a single release or independent letters; else with a bound, where it is checked."""
@@ -81,48 +92,90 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
 
         A policy that could not be judged in time is not proposed: what is known already is handed back with the bound.
         """
-        asking = self._asking(problem)
-        judged = asking <= JUDGED * budget.remaining
-        least = self.belief_seconds(problem) if asking else 0.0
-        if budget.remaining < least:
-            return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": OUT_OF_TIME})
-        until = budget.deadline - (asking if judged else 0.0)
+        asking = self._asking(problem, self.belief_seconds(problem))
+        if self._known_already(problem, budget):
+            asking = math.inf
+        elif asking > NO_MATTER * budget.remaining:
+            if budget.remaining < self.belief_seconds(problem):
+                return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": OUT_OF_TIME})
+            asking = self._measured(problem, budget)
+        overtime = self._overtime(budget)
+        judged = asking <= JUDGED * budget.remaining + overtime
+        if not judged and not self.proves:
+            return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": self._too_long})
+        until = budget.deadline - (asking - overtime if judged else 0.0)
         answers = self._answers(problem, replace(budget, deadline=until))
         if not answers:
             return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": OUT_OF_TIME})
         first = answers[0]
         stats: dict[str, float | int | str] = {
             "iterations": first.iterations,
-            "stop": first.stop,
+            "stop": first.stop if judged else self._too_long,
             "first_distortion": first.value,
             "first_bound": first.bound,
             "priced_releases": len(answers),
         }
+        policy = _known(problem, budget)
         if judged:
-            policy: Mechanism = problem.answer(self.name, prepared=_prepared(problem, first))
-        else:
-            policy = _known(problem, budget)
-            stats["stop"] = f"{OUT_OF_TIME}: judging what {self.name} releases takes longer than there is"
-        if len(first.lam) > MAX_WORDS:
+            policy = problem.answer(self.formula.name, prepared=_prepared(problem, first))
+            if self._beliefs(problem) and not is_isolated():
+                read(problem, policy)  # remembered: so the time of its kernels is that of this run
+        if len(first.lam) > MAX_WORDS or not self.proves:
             return Proposal(policy, stats=stats)
         bound, dual = proved(problem, [answer.lam for answer in answers], budget)
         return Proposal(policy, bound, dual, stats=stats)
 
+    def _overtime(self, budget: Budget) -> float:
+        """Seconds past the deadline that an answer is worth where nothing but a constant release is known."""
+        best = budget.incumbent
+        return (
+            OVERTIME
+            if best is None or (isinstance(best, SequencePolicy) and best.rule == "constant")
+            else 0.0
+        )
+
+    @property
+    def _too_long(self) -> str:
+        return f"{OUT_OF_TIME}: judging what {self.name} releases takes longer than there is"
+
+    def _known_already(self, problem: SequenceInformationPrivacy, budget: Budget) -> bool:
+        """Whether the best answer so far is the policy of this rule, whose kernels are too large to be made ready."""
+        n, m = words_of(problem)
+        best = budget.incumbent
+        return n * m > PREPARED_CELLS and isinstance(best, SequencePolicy) and best.rule == self.formula.name
+
     def belief_seconds(self, problem: SequenceInformationPrivacy) -> float:
         """Predicted seconds of the rule at one belief that the judge asks about."""
         n, m = words_of(problem)
-        return 0.02 + 2e-6 * n * m
+        return 5e-3 + 2e-6 * n * m
 
-    def _asking(self, problem: SequenceInformationPrivacy) -> float:
-        """Predicted seconds of judging the policy, where its kernels are too large to be made ready."""
+    def _measured(self, problem: SequenceInformationPrivacy, budget: Budget) -> float:
+        """Seconds of judging the policy, from what the rule takes at the first belief."""
+        first = next(steps(problem))
+        p = first.distribution / first.distribution.sum()
+        beliefs = self._beliefs(problem)
+        begun = time.perf_counter()
+        share = JUDGED * budget.remaining / max(beliefs, 1.0)
+        kernel = self.formula.method(first.release.setting, p, first.level, share)
+        return math.inf if kernel is None else self._asking(problem, time.perf_counter() - begun)
+
+    def _beliefs(self, problem: SequenceInformationPrivacy) -> float:
+        """How many beliefs the judge asks the rule about, besides the first one where its kernel is made ready."""
         n, m = words_of(problem)
-        if n * m <= PREPARED_CELLS:
-            return 0.0
-        releases = min(16, -(-problem.span // problem.batch))
-        table = (
-            2e-7 if releases == 1 else 1.7e-6
-        )  # where nothing follows, no kernel is carried on to the next belief
-        return table * n * m + (2 * releases - 1) * self.belief_seconds(problem)
+        if independent(problem):
+            releases = min(16, -(-problem.span // problem.batch))
+            return 0.0 if n * m <= PREPARED_CELLS else 2.0 * releases - 1.0
+        plain = SequencePolicy(
+            problem.chain, problem.epsilon, problem.batch, problem.distortion, self.formula.name
+        )
+        return sum(asked(problem, plain)) - (n * m <= PREPARED_CELLS)
+
+    def _asking(self, problem: SequenceInformationPrivacy, each: float) -> float:
+        """Seconds of judging the policy if each kernel takes so many."""
+        n, m = words_of(problem)
+        last = problem.span <= problem.batch
+        table = 2e-7 if last else 1.7e-6  # where nothing follows, no kernel is carried on to the next belief
+        return table * n * m * (n * m > PREPARED_CELLS) + self._beliefs(problem) * each
 
     def _answers(self, problem: SequenceInformationPrivacy, budget: Budget) -> list[WordAnswer]:
         """An answer for each release at its level, until they repeat, or time is short."""
@@ -130,7 +183,7 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         before: Step | None = None
         until = 0.3 * budget.remaining if budget.remaining < math.inf else 0.0
         for step in steps(problem):
-            if answers and (len(answers) >= MAX_ROWS or budget.remaining < until):
+            if answers and (not self.proves or len(answers) >= MAX_ROWS or budget.remaining < until):
                 break
             if before is not None and alike(before, step):
                 continue
@@ -304,6 +357,46 @@ class IidClosedForm(_BatchSolver):
         return sentence
 
 
+def group_seconds(words: int, outputs: int) -> float:
+    """Predicted seconds of a program of few groups, and of tables of all words.
+
+    Examples
+    --------
+    >>> round(group_seconds(4, 4), 4), round(group_seconds(343, 343), 4)
+    (0.0088, 0.1749)
+    """
+    return 4e-3 + 1.2e-3 * min(words, 64) + 8e-7 * words * outputs
+
+
+@register
+@dataclass(frozen=True)
+class WordGroups(_BatchSolver):
+    """Words gathered into a few dozen groups: a good kernel soon, whatever the chain.
+
+    One program for groups of words that are alike, then a transport that gives each word a row of its own.
+
+    The prices of groups prove little where their words differ: there is no bound.
+    """
+
+    name: ClassVar[str] = "word-groups"
+    formula: ClassVar[WordFormula] = WORD_GROUPS
+    max_words: ClassVar[int] = 4096
+    proves: ClassVar[bool] = False
+
+    def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
+        """A policy and no bound."""
+        return Guarantee.FEASIBLE
+
+    def cost(self, problem: SequenceInformationPrivacy) -> float:
+        """A small program for each belief that the judge asks about."""
+        return 0.01 + self._asking(problem, self.belief_seconds(problem))
+
+    def belief_seconds(self, problem: SequenceInformationPrivacy) -> float:
+        """Predicted seconds of the rule at one belief."""
+        n, m = words_of(problem)
+        return group_seconds(n, m)
+
+
 @register
 @dataclass(frozen=True)
 class Aggregation(_BatchSolver):
@@ -315,7 +408,7 @@ class Aggregation(_BatchSolver):
     """
 
     name: ClassVar[str] = "aggregation"
-    formula: ClassVar[WordFormula] = AGGREGATION
+    formula: ClassVar[WordFormula] = WORD_GROUPS
     max_words: ClassVar[int] = 4096
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
@@ -323,10 +416,15 @@ class Aggregation(_BatchSolver):
         best = step_guarantee(problem)
         return Guarantee.BOUNDED if best is Guarantee.OPTIMAL else best
 
-    def cost(self, problem: SequenceInformationPrivacy) -> float:
-        """Seconds for the first release, and a program for each belief that the judge asks about."""
+    def belief_seconds(self, problem: SequenceInformationPrivacy) -> float:
+        """Predicted seconds of the rule at one belief."""
         n, m = words_of(problem)
-        return 2.0 + 1e-5 * n * m + (0.5 + 2e-7 * n * m) * releases_of(problem)
+        return group_seconds(n, m)
+
+    def cost(self, problem: SequenceInformationPrivacy) -> float:
+        """Seconds for the first release, and a small program for each belief that the judge asks about."""
+        n, m = words_of(problem)
+        return 0.05 + 2e-5 * n * m + self._asking(problem, self.belief_seconds(problem))
 
     def answer(self, setting: Setting, p: Floats, level: float, seconds: float) -> WordAnswer | None:
         """A kernel for a distribution of words: that of the rule where time does not count."""

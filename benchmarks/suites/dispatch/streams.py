@@ -149,7 +149,14 @@ register_cases(
         *((f"set-{k}-horizon-{n}", "", partial(_over_set, k, 0.1, n)) for k, n in ((2, 8), (4, 100))),
         *(
             (f"words-{k}^{w}-horizon-{n}", marks, partial(_words, k, w, n))
-            for k, w, n, marks in ((2, 2, 4, "q"), (2, 5, 10, ""), (2, 10, 20, ""), (3, 4, 8, ""))
+            for k, w, n, marks in (
+                (2, 2, 4, "q"),
+                (2, 5, 10, ""),
+                (2, 10, 20, ""),
+                (3, 4, 8, ""),
+                (7, 3, 99, ""),
+                (20, 2, 40, ""),
+            )
         ),
     ),
 )

@@ -17,13 +17,8 @@ from privopt.mechanisms.policy.formulas.closed import (
 from privopt.mechanisms.policy.formulas.formula import Cost, Formula, Rule
 from privopt.mechanisms.policy.formulas.look_ahead import LookAheadRule
 from privopt.mechanisms.policy.formulas.steps import DEFINITION, INTERVALS, STRUCTURE
-from privopt.mechanisms.policy.formulas.words import (
-    AGGREGATION,
-    EXACT_LP,
-    IID_CLOSED_FORM,
-    ORBIT_LP,
-    RESTRICTED_OUTPUTS,
-)
+from privopt.mechanisms.policy.formulas.word_groups import AGGREGATION, WORD_GROUPS
+from privopt.mechanisms.policy.formulas.words import EXACT_LP, IID_CLOSED_FORM, ORBIT_LP, RESTRICTED_OUTPUTS
 from privopt.mechanisms.policy.setting import Setting
 
 __all__ = [
@@ -56,6 +51,7 @@ _DECLARED: tuple[Formula, ...] = (
     ORBIT_LP,
     IID_CLOSED_FORM,
     AGGREGATION,
+    WORD_GROUPS,
 )
 _rules: dict[str, Rule] = {formula.name: formula for formula in _DECLARED}
 _discover: list[Callable[[], object]] = []

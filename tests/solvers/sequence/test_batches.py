@@ -6,6 +6,7 @@ import math
 from itertools import pairwise, product
 
 import mpmath
+import networkx as nx
 import numpy as np
 import pytest
 from mpmath import mpf
@@ -17,12 +18,16 @@ from privopt.core.balls import Balls
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.program import Table, solve_program
 from privopt.mechanisms.policy.formulas.types import joint_types
+from privopt.mechanisms.policy.formulas.word_groups import (
+    gather,
+    solve_in_few_groups,
+    solve_quickly,
+    transported,
+)
 from privopt.mechanisms.policy.formulas.words import (
     WordAnswer,
-    gather,
     orbit_words,
     repair,
-    solve_quickly,
     solve_words,
     uniform_words,
 )
@@ -249,6 +254,72 @@ def test_followers_share_a_row() -> None:
     exact = solve_words(p, cost, 2.0, 30.0)
     assert exact is not None
     assert answer.bound <= exact.value <= answer.value + 1e-12
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_words_are_transported_as_by_a_network(seed: int) -> None:
+    """With whole units of mass the cheapest K of a given output distribution is a flow of least cost."""
+    rng = np.random.default_rng(seed)
+    mass = rng.integers(1, 9, size=7)
+    p, cost = mass / mass.sum(), rng.integers(0, 50, size=(7, 4)).astype(float)
+    levels = Levels.of(math.log(3))
+    rows = rng.dirichlet(np.ones(4), size=2)[rng.integers(2, size=7)]
+    rows = np.minimum(rows, 4 * p @ rows)
+    own = transported(p, cost, rows, levels)
+    given = rows / rows.sum(axis=1, keepdims=True)
+    output = p @ given
+    np.testing.assert_allclose(own.sum(axis=1), 1.0, atol=1e-9)
+    np.testing.assert_allclose(p @ own, output, atol=1e-9)
+    unit = 10**6
+    flow = nx.DiGraph()
+    wanted = np.floor(output * mass.sum() * unit).astype(int)
+    wanted[-1] += mass.sum() * unit - wanted.sum()
+    for x in range(7):
+        flow.add_node(("in", x), demand=-int(mass[x]) * unit)
+        for y in range(4):
+            most = max(output[y] / levels.theta, given[:, y].max())
+            flow.add_edge(
+                ("in", x),
+                ("out", y),
+                weight=int(cost[x, y]),
+                capacity=math.ceil(mass[x] * unit * min(1.0, most)),
+            )
+    for y in range(4):
+        flow.add_node(("out", y), demand=int(wanted[y]))
+    least = nx.network_simplex(flow)[0] / (mass.sum() * unit)
+    assert float(p @ (own * cost).sum(axis=1)) == pytest.approx(least, abs=1e-4)
+
+
+@pytest.mark.parametrize(("letters", "nats"), [(6, 0.3), (6, 3.0), (7, 6.0)])
+def test_few_groups_are_near_the_optimum_of_all_words(letters: int, nats: float) -> None:
+    rng = np.random.default_rng(letters)
+    step = rng.dirichlet(np.ones(letters), size=letters)
+    p, cost = words(step, np.full(letters, 1 / letters), 3)
+    kernel = solve_in_few_groups(p, cost, nats)
+    best = solve_words(p, cost, nats, 60.0)
+    assert best is not None
+    value = check(p, cost, nats, kernel, gap=math.inf)
+    assert best.bound <= value
+    constant = float((p @ cost).min())
+    assert constant - value >= 0.85 * (constant - best.value)
+
+
+def test_judging_what_takes_too_long_is_not_begun() -> None:
+    """A rule of seconds for each of some dozen beliefs is not proposed; that of few groups is, and both end in time."""
+    rng = np.random.default_rng(3)
+    chain = po.MarkovChain.normalised(rng.dirichlet(np.ones(7), size=7))
+    problem = po.SequenceInformationPrivacy(chain, 1.0, batch=3, distortion="l1")
+    late = po.solve(problem, "restricted-outputs", time_limit=2.0)
+    soon = po.solve(problem, "word-groups", time_limit=12.0)
+    assert late.seconds <= 4.0
+    assert soon.seconds <= 14.0
+    assert late.objective is not None
+    assert soon.objective is not None
+    assert soon.certified
+    nothing = problem.evaluate(problem.anchor()).utility
+    assert late.objective == pytest.approx(nothing)
+    assert "takes longer" in str(late.stats["stop"])
+    assert soon.objective >= 0.5 * nothing
 
 
 def test_aggregation_encloses_the_optimum(monkeypatch: pytest.MonkeyPatch) -> None:

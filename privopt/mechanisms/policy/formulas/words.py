@@ -40,8 +40,6 @@ NEGLIGIBLE = 1e-11
 """A release this rare, relative to theta, is rounding rather than part of the answer."""
 MOST = 20.0
 """Larger budgets are solved at this level: 1 / theta is a coefficient of the program."""
-QUICK = 192
-
 KEPT_CELLS = 2**14
 """Kernels of more cells are not kept for the next time that a belief comes up."""
 
@@ -208,80 +206,6 @@ def without_rounding(solved: Solved, levels: Levels) -> tuple[Floats, Floats]:
     return np.minimum(solved.kernel, tops), tops
 
 
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """Words gathered around kept ones.
-
-    Parameters
-    ----------
-    leader : int array (n,)
-        The group of each word.
-    p : array (groups,)
-    cost : array (groups, m)
-        Mean over the words of a group.
-    """
-
-    leader: Ints
-    p: Floats
-    cost: Floats
-
-
-def gather(p: Floats, cost: Floats, count: int) -> Groups:
-    """Groups around the ``count`` heaviest words: each other one follows the one whose costs are most like its own.
-
-    For a square cost that is the kept word of least distortion; otherwise the one with the same best release, or
-    the heaviest.
-
-    Examples
-    --------
-    >>> gather(np.array([0.5, 0.3, 0.2]), np.array([[0, 2, 1], [2, 0, 1], [1.0, 0.5, 0]]), 2).leader.tolist()
-    [0, 1, 1]
-    """
-    kept = np.argsort(-p, kind="stable")[:count]
-    centres = kept if cost.shape[0] == cost.shape[1] else cost[kept].argmin(axis=1)
-    leader = cost[:, centres].argmin(axis=1)
-    leader[kept] = np.arange(len(kept))
-    order = np.argsort(leader, kind="stable")
-    begins = np.searchsorted(leader[order], np.arange(len(kept)))
-    mass = np.asarray(np.bincount(leader, weights=p, minlength=len(kept)), dtype=np.float64)
-    sums = np.add.reduceat(p[order, None] * cost[order], begins, axis=0)
-    return Groups(leader, mass, sums / mass[:, None])
-
-
-def solve_quickly(p: Floats, cost: Floats, epsilon: float) -> WordAnswer | None:
-    """The same from one program, without raising the prices: no clock enters, so equal distributions give equal kernels.
-
-    Examples
-    --------
-    >>> round(solve_quickly(np.array([0.45, 0.35, 0.2]), 1 - np.eye(3), 0.4).value, 12)
-    0.461512786727
-    """
-    known = release_everything(p, cost, epsilon)
-    if known is not None:
-        return known
-    seen = np.flatnonzero(p >= FAINT)
-    unit = float(np.abs(cost).max()) or 1.0
-    groups = gather(p[seen], cost[seen] / unit, QUICK)
-    levels = Levels.of(min(epsilon, MOST))
-    solved = solve_restricted(groups.p, groups.cost, levels, np.inf)
-    if solved is None:
-        return None
-    lam = unit * solved.prices[groups.leader]
-    rows = without_rounding(solved, levels)[0][groups.leader]
-    return extended(p, cost, epsilon, rows, lam, solved.iterations, SOLVED)
-
-
-def extended(
-    p: Floats, cost: Floats, epsilon: float, rows: Floats, lam: Floats, steps: int, stop: str
-) -> WordAnswer:
-    """Rows and prices of the words that are not faint, extended to all: the faint ones draw from the output distribution."""
-    seen = p >= FAINT
-    step, prices = np.zeros(cost.shape), np.full(len(p), lam.max())
-    step[seen], prices[seen] = rows, lam
-    step[~seen] = (p[seen] @ rows) / p[seen].sum()
-    return finish(p, cost, epsilon, step, prices, steps, stop)
-
-
 def orbit_words(p: Floats, words: Ints, letter_cost: Floats, epsilon: float) -> WordAnswer | None:
     """The optimal kernel for all words of independent letters; None if the program fails.
 
@@ -415,12 +339,7 @@ def _uniform(setting: Setting, p: Floats, level: float, seconds: float) -> WordA
     return uniform_words(p, setting.cost, len(setting.letters), setting.batch, level)
 
 
-def _gathered(setting: Setting, p: Floats, level: float, seconds: float) -> WordAnswer | None:
-    return solve_quickly(p, setting.cost, level)
-
-
 EXACT_LP = WordFormula("exact-lp", _all_releases)
 RESTRICTED_OUTPUTS = WordFormula("restricted-outputs", _some_releases)
 ORBIT_LP = WordFormula("orbit-lp", _by_types)
 IID_CLOSED_FORM = WordFormula("iid-closed-form", _uniform)
-AGGREGATION = WordFormula("aggregation", _gathered)
