@@ -43,7 +43,7 @@ PREPARED_CELLS = 2**16
 """Larger kernels of the first release are left to the rule: as exact channels they are slow to write and read."""
 JUDGED = 0.85
 """Share of the time that the judgement of a policy may take, as measured or predicted; else it is not proposed."""
-OVERTIME = 0.75
+OVERTIME = 1.0
 """Seconds that the judgement of a first answer may take beyond that."""
 NO_MATTER = 0.1
 """Of the time: what the judgement is predicted to take without a kernel timed."""
@@ -92,17 +92,19 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
 
         A policy that could not be judged in time is not proposed: what is known already is handed back with the bound.
         """
-        asking = self._asking(problem, self.belief_seconds(problem))
+        each, overtime = self.belief_seconds(problem), self._overtime(budget)
+        asking = self._asking(problem, each)
         if self._known_already(problem, budget):
             asking = math.inf
         elif asking > NO_MATTER * budget.remaining:
-            if budget.remaining < self.belief_seconds(problem):
+            if budget.remaining + overtime < each:
                 return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": OUT_OF_TIME})
             asking = self._measured(problem, budget)
-        overtime = self._overtime(budget)
         judged = asking <= JUDGED * budget.remaining + overtime
         if not judged and not self.proves:
             return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": self._too_long})
+        if not self.proves and _too_large(problem):
+            return Proposal(self._policy(problem, ()), stats={"iterations": 0, "stop": "left to the rule"})
         until = budget.deadline - (asking - overtime if judged else 0.0)
         answers = self._answers(problem, replace(budget, deadline=until))
         if not answers:
@@ -115,24 +117,26 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
             "first_bound": first.bound,
             "priced_releases": len(answers),
         }
-        policy = _known(problem, budget)
-        if judged:
-            policy = problem.answer(self.formula.name, prepared=_prepared(problem, first))
-            if self._beliefs(problem) and not is_isolated():
-                read(problem, policy)  # remembered: so the time of its kernels is that of this run
+        policy = self._policy(problem, _prepared(problem, first)) if judged else _known(problem, budget)
         if len(first.lam) > MAX_WORDS or not self.proves:
             return Proposal(policy, stats=stats)
         bound, dual = proved(problem, [answer.lam for answer in answers], budget)
         return Proposal(policy, bound, dual, stats=stats)
 
+    def _policy(
+        self, problem: SequenceInformationPrivacy, prepared: tuple[tuple[list[float], Channel], ...]
+    ) -> SequencePolicy:
+        """The policy of the rule, read here, so that the time of its kernels is that of this run: the judge finds it remembered."""
+        policy = problem.answer(self.formula.name, prepared=prepared)
+        if self._beliefs(problem) and not is_isolated():
+            read(problem, policy)
+        return policy
+
     def _overtime(self, budget: Budget) -> float:
-        """Seconds past the deadline that an answer is worth where nothing but a constant release is known."""
+        """Seconds past the deadline that an answer is worth where nothing but a constant release is known, or none is as good."""
         best = budget.incumbent
-        return (
-            OVERTIME
-            if best is None or (isinstance(best, SequencePolicy) and best.rule == "constant")
-            else 0.0
-        )
+        blank = best is None or (isinstance(best, SequencePolicy) and best.rule == "constant")
+        return OVERTIME if blank or not self.proves else 0.0
 
     @property
     def _too_long(self) -> str:
@@ -140,9 +144,8 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
 
     def _known_already(self, problem: SequenceInformationPrivacy, budget: Budget) -> bool:
         """Whether the best answer so far is the policy of this rule, whose kernels are too large to be made ready."""
-        n, m = words_of(problem)
         best = budget.incumbent
-        return n * m > PREPARED_CELLS and isinstance(best, SequencePolicy) and best.rule == self.formula.name
+        return _too_large(problem) and isinstance(best, SequencePolicy) and best.rule == self.formula.name
 
     def belief_seconds(self, problem: SequenceInformationPrivacy) -> float:
         """Predicted seconds of the rule at one belief that the judge asks about."""
@@ -160,22 +163,22 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         return math.inf if kernel is None else self._asking(problem, time.perf_counter() - begun)
 
     def _beliefs(self, problem: SequenceInformationPrivacy) -> float:
-        """How many beliefs the judge asks the rule about, besides the first one where its kernel is made ready."""
-        n, m = words_of(problem)
+        """How many kernels the judge asks the rule for, besides the first one where that is made ready."""
+        large = _too_large(problem)
         if independent(problem):
             releases = min(16, -(-problem.span // problem.batch))
-            return 0.0 if n * m <= PREPARED_CELLS else 2.0 * releases - 1.0
+            return 2.0 * releases + 1.0 if large else 0.0
         plain = SequencePolicy(
             problem.chain, problem.epsilon, problem.batch, problem.distortion, self.formula.name
         )
-        return sum(asked(problem, plain)) - (n * m <= PREPARED_CELLS)
+        return sum(asked(problem, plain)) + 2 * large - (not large)
 
     def _asking(self, problem: SequenceInformationPrivacy, each: float) -> float:
         """Seconds of judging the policy if each kernel takes so many."""
         n, m = words_of(problem)
         last = problem.span <= problem.batch
         table = 2e-7 if last else 1.7e-6  # where nothing follows, no kernel is carried on to the next belief
-        return table * n * m * (n * m > PREPARED_CELLS) + self._beliefs(problem) * each
+        return table * n * m * _too_large(problem) + self._beliefs(problem) * each
 
     def _answers(self, problem: SequenceInformationPrivacy, budget: Budget) -> list[WordAnswer]:
         """An answer for each release at its level, until they repeat, or time is short."""
@@ -210,9 +213,14 @@ def _prepared(
     """The kernel of the first release, at the belief that everybody starts from."""
     step = next(steps(problem))
     setting = step.release.setting
-    if setting.batch != problem.batch or first.kernel.size > PREPARED_CELLS:
+    if setting.batch != problem.batch or _too_large(problem):
         return ()
     return ((step.distribution.tolist(), Channel(first.kernel, setting.inputs, setting.outputs)),)
+
+
+def _too_large(problem: SequenceInformationPrivacy) -> bool:
+    n, m = words_of(problem)
+    return n * m > PREPARED_CELLS
 
 
 def words_of(problem: SequenceInformationPrivacy) -> tuple[int, int]:
