@@ -157,9 +157,10 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         first = next(steps(problem))
         p = first.distribution / first.distribution.sum()
         beliefs = self._beliefs(problem)
+        # Twice what is affordable: a rule that stops there is seen to be too slow.
+        most = 2 * (JUDGED * budget.remaining + self._overtime(budget)) / max(beliefs, 1.0)
         begun = time.perf_counter()
-        share = JUDGED * budget.remaining / max(beliefs, 1.0)
-        kernel = self.formula.method(first.release.setting, p, first.level, share)
+        kernel = self.formula.method(first.release.setting, p, first.level, most)
         return math.inf if kernel is None else self._asking(problem, time.perf_counter() - begun)
 
     def _beliefs(self, problem: SequenceInformationPrivacy) -> float:

@@ -304,6 +304,19 @@ def test_few_groups_are_near_the_optimum_of_all_words(letters: int, nats: float)
     assert constant - value >= 0.85 * (constant - best.value)
 
 
+def test_words_that_are_likely_enough_have_releases_of_their_own() -> None:
+    rng = np.random.default_rng(5)
+    step = rng.dirichlet(np.full(5, 0.3), size=5) + 1e-3
+    p, cost = words(step / step.sum(axis=1, keepdims=True), np.full(5, 0.2), 3)
+    best = solve_words(p, cost, 9.0, 60.0)
+    assert best is not None
+    answer = solve_in_few_groups(p, cost, 9.0)
+    value = check(p, cost, 9.0, answer, gap=math.inf)
+    assert answer is not None
+    assert answer.stop == "words of their own"
+    assert best.bound <= value <= best.value + 0.02 * float((p @ cost).min())
+
+
 def test_judging_what_takes_too_long_is_not_begun() -> None:
     """A rule of seconds for each of some dozen beliefs is not proposed; that of few groups is, and both end in time."""
     rng = np.random.default_rng(3)

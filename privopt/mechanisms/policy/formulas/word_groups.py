@@ -40,6 +40,8 @@ PER_RELEASE = 2.5
 """Groups for each release that a large budget needs at least, 1 / theta."""
 BEGUN, ROUNDS = 24, 3
 """Releases of each kind in the first program of few groups, those that the next ones take in, and how many programs there are."""
+LIGHT = 0.02
+"""What words of less than theta may cost at the releases of others, as a share of a constant release, to be left at that."""
 TRANSPORTED = 2**14
 """Cells, words times releases in use, up to which each word gets a row of its own."""
 
@@ -132,6 +134,9 @@ def solve_in_few_groups(p: Floats, cost: Floats, epsilon: float) -> WordAnswer |
     seen = np.flatnonzero(p >= FAINT)
     unit = float(np.abs(cost).max()) or 1.0
     levels = Levels.of(min(epsilon, MOST))
+    heavy = _heavy_alone(p[seen], cost[seen], levels)
+    if heavy is not None:
+        return extended(p, cost, epsilon, heavy, (heavy * cost[seen]).sum(axis=1), 0, "words of their own")
     groups = gather(p[seen], cost[seen] / unit, int(min(max(FEW, PER_RELEASE / levels.theta), QUICK)))
     solved = _solve_soon(groups.p, groups.cost, levels)
     if solved is None:
@@ -140,6 +145,20 @@ def solve_in_few_groups(p: Floats, cost: Floats, epsilon: float) -> WordAnswer |
     rows = without_rounding(solved, levels)[0][groups.leader]
     own = transported(p[seen] / p[seen].sum(), cost[seen] / unit, rows, levels)
     return extended(p, cost, epsilon, own, lam, solved.iterations, SOLVED)
+
+
+def _heavy_alone(p: Floats, cost: Floats, levels: Levels) -> Floats | None:
+    """Rows of K where each word of mass theta has its best release, and all others follow to these; None where that costs much."""
+    best, heavy = cost.argmin(axis=1), p >= levels.theta * (1 + 2.0**-40)
+    if not heavy.any():
+        return None
+    releases = np.unique(best[heavy])
+    following = releases[cost[:, releases].argmin(axis=1)]
+    chosen = np.where(heavy, best, following)
+    charged = float(p @ (cost[np.arange(len(p)), chosen] - cost.min(axis=1)))
+    if charged > LIGHT * float((p @ cost).min()):
+        return None
+    return np.asarray(np.eye(cost.shape[1])[chosen])
 
 
 def _solve_soon(p: Floats, cost: Floats, levels: Levels) -> Solved | None:
