@@ -43,7 +43,7 @@ BEGUN, ROUNDS = 24, 3
 LIGHT = 0.02
 """What words of less than theta may cost at the releases of others, as a share of a constant release, to be left at that."""
 TRANSPORTED = 2**14
-"""Cells, words times releases in use, up to which each word gets a row of its own."""
+"""Cells, words times releases in use, up to which each word gets a row of its own; of more releases than groups it gains little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +197,7 @@ def transported(p: Floats, cost: Floats, rows: Floats, levels: Levels) -> Floats
     output = p @ rows
     used = np.flatnonzero(output)
     n, m = len(p), len(used)
-    if n * m > TRANSPORTED:
+    if m > FEW or n * m > TRANSPORTED:
         return rows
     tops = np.maximum(np.minimum(output[used] / levels.theta, 1.0), rows[:, used].max(axis=0))
     cells = np.arange(n * m)
