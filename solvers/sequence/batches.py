@@ -13,7 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from privopt.arrays import Floats
 from privopt.core.isolate import is_isolated
 from privopt.core.registry import register
 from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
@@ -30,7 +29,7 @@ from privopt.mechanisms.policy.formulas.words import (
     WordFormula,
 )
 from privopt.mechanisms.policy.policy import SequencePolicy
-from privopt.mechanisms.policy.setting import MAX_PATHS, Setting
+from privopt.mechanisms.policy.setting import MAX_PATHS
 from privopt.problems.sequence_information_privacy.bound import MAX_WORDS
 from privopt.problems.sequence_information_privacy.leakage import read
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
@@ -62,8 +61,6 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
     solves: ClassVar = SequenceInformationPrivacy
     formula: ClassVar[WordFormula]
     max_words: ClassVar[int]
-    proves: ClassVar[bool] = True
-    """Whether the prices of releases are worth a bound."""
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
         """Optimal for a single release or independent letters; else with a bound, where it is checked."""
@@ -83,32 +80,27 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
             return f"it lists {words} words, more than {self.max_words}"
         return None
 
-    def answer(self, setting: Setting, p: Floats, level: float, seconds: float) -> WordAnswer | None:
-        """A kernel for a distribution of words."""
-        return self.formula.method(setting, p, level, seconds)
+    def answer(self, step: Step, seconds: float) -> WordAnswer | None:
+        """A kernel for what a release reads: that of the rule."""
+        return self._kernel(step, seconds)
+
+    def _kernel(self, step: Step, seconds: float) -> WordAnswer | None:
+        p = step.distribution / step.distribution.sum()
+        return self.formula.method(step.release.setting, p, step.level, seconds)
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the policy, its first kernel made ready, with the bound that prices prove.
 
         A policy that could not be judged in time is not proposed: what is known already is handed back with the bound.
         """
-        each, overtime = self.belief_seconds(problem), self._overtime(budget)
-        asking = self._asking(problem, each)
-        if self._known_already(problem, budget):
-            asking = math.inf
-        elif asking > NO_MATTER * budget.remaining:
-            if budget.remaining + overtime < each:
-                return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": OUT_OF_TIME})
-            asking = self._measured(problem, budget)
-        judged = asking <= JUDGED * budget.remaining + overtime
-        if not judged and not self.proves:
-            return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": self._too_long})
-        if not self.proves and _too_large(problem):
-            return Proposal(self._policy(problem, ()), stats={"iterations": 0, "stop": "left to the rule"})
+        if self._no_time(problem, budget):
+            return self._nothing(problem, budget, OUT_OF_TIME)
+        asking, overtime = self._judging(problem, budget), self._overtime(budget)
+        judged = asking < math.inf and asking <= JUDGED * budget.remaining + overtime
         until = budget.deadline - (asking - overtime if judged else 0.0)
         answers = self._answers(problem, replace(budget, deadline=until))
         if not answers:
-            return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": OUT_OF_TIME})
+            return self._nothing(problem, budget, OUT_OF_TIME)
         first = answers[0]
         stats: dict[str, float | int | str] = {
             "iterations": first.iterations,
@@ -118,10 +110,13 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
             "priced_releases": len(answers),
         }
         policy = self._policy(problem, _prepared(problem, first)) if judged else _known(problem, budget)
-        if len(first.lam) > MAX_WORDS or not self.proves:
+        if len(first.lam) > MAX_WORDS:
             return Proposal(policy, stats=stats)
         bound, dual = proved(problem, [answer.lam for answer in answers], budget)
         return Proposal(policy, bound, dual, stats=stats)
+
+    def _nothing(self, problem: SequenceInformationPrivacy, budget: Budget, why: str) -> Proposal:
+        return Proposal(_known(problem, budget), stats={"iterations": 0, "stop": why})
 
     def _policy(
         self, problem: SequenceInformationPrivacy, prepared: tuple[tuple[list[float], Channel], ...]
@@ -133,34 +128,40 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         return policy
 
     def _overtime(self, budget: Budget) -> float:
-        """Seconds past the deadline that an answer is worth where nothing but a constant release is known, or none is as good."""
+        """Seconds past the deadline that an answer is worth where nothing but a constant release is known."""
         best = budget.incumbent
         blank = best is None or (isinstance(best, SequencePolicy) and best.rule == "constant")
-        return OVERTIME if blank or not self.proves else 0.0
+        return OVERTIME if blank else 0.0
 
     @property
     def _too_long(self) -> str:
         return f"{OUT_OF_TIME}: judging what {self.name} releases takes longer than there is"
-
-    def _known_already(self, problem: SequenceInformationPrivacy, budget: Budget) -> bool:
-        """Whether the best answer so far is the policy of this rule, whose kernels are too large to be made ready."""
-        best = budget.incumbent
-        return _too_large(problem) and isinstance(best, SequencePolicy) and best.rule == self.formula.name
 
     def belief_seconds(self, problem: SequenceInformationPrivacy) -> float:
         """Predicted seconds of the rule at one belief that the judge asks about."""
         n, m = words_of(problem)
         return 5e-3 + 2e-6 * n * m
 
-    def _measured(self, problem: SequenceInformationPrivacy, budget: Budget) -> float:
-        """Seconds of judging the policy, from what the rule takes at the first belief."""
-        first = next(steps(problem))
-        p = first.distribution / first.distribution.sum()
-        beliefs = self._beliefs(problem)
+    def _no_time(self, problem: SequenceInformationPrivacy, budget: Budget) -> bool:
+        """Whether not even one of the kernels that the judge asks for is expected in time."""
+        left = budget.remaining + self._overtime(budget)
+        return self._beliefs(problem) > 0 and left < self.belief_seconds(problem)
+
+    def _judging(self, problem: SequenceInformationPrivacy, budget: Budget) -> float:
+        """Seconds of judging the policy, from what the rule takes at the first belief where that matters.
+
+        Infinite where a kernel is not found, or the best answer so far is this policy: its kernels are too large to be made ready.
+        """
+        best = budget.incumbent
+        if _too_large(problem) and isinstance(best, SequencePolicy) and best.rule == self.formula.name:
+            return math.inf
+        asking = self._asking(problem, self.belief_seconds(problem))
+        if asking <= NO_MATTER * budget.remaining:
+            return asking
         # Twice what is affordable: a rule that stops there is seen to be too slow.
-        most = 2 * (JUDGED * budget.remaining + self._overtime(budget)) / max(beliefs, 1.0)
-        begun = time.perf_counter()
-        kernel = self.formula.method(first.release.setting, p, first.level, most)
+        most = 2 * (JUDGED * budget.remaining + self._overtime(budget)) / max(self._beliefs(problem), 1.0)
+        first, begun = next(steps(problem)), time.perf_counter()
+        kernel = self._kernel(first, most)
         return math.inf if kernel is None else self._asking(problem, time.perf_counter() - begun)
 
     def _beliefs(self, problem: SequenceInformationPrivacy) -> float:
@@ -187,13 +188,12 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         before: Step | None = None
         until = 0.3 * budget.remaining if budget.remaining < math.inf else 0.0
         for step in steps(problem):
-            if answers and (not self.proves or len(answers) >= MAX_ROWS or budget.remaining < until):
+            if answers and (len(answers) >= MAX_ROWS or budget.remaining < until):
                 break
             if before is not None and alike(before, step):
                 continue
             share = 0.6 if problem.span > problem.batch and not answers else 0.8
-            p = step.distribution / step.distribution.sum()
-            answer = self.answer(step.release.setting, p, step.level, share * budget.remaining)
+            answer = self.answer(step, share * budget.remaining)
             if answer is None:
                 break
             if before is not None:
@@ -390,7 +390,6 @@ class WordGroups(_BatchSolver):
     name: ClassVar[str] = "word-groups"
     formula: ClassVar[WordFormula] = WORD_GROUPS
     max_words: ClassVar[int] = 4096
-    proves: ClassVar[bool] = False
 
     def guarantee(self, problem: SequenceInformationPrivacy) -> Guarantee:
         """A policy and no bound."""
@@ -404,6 +403,20 @@ class WordGroups(_BatchSolver):
         """Predicted seconds of the rule at one belief."""
         n, m = words_of(problem)
         return group_seconds(n, m)
+
+    def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
+        """Propose the policy, if it can be judged in time."""
+        if self._no_time(problem, budget):
+            return self._nothing(problem, budget, OUT_OF_TIME)
+        if self._judging(problem, budget) > JUDGED * budget.remaining + self._overtime(budget):
+            return self._nothing(problem, budget, self._too_long)
+        first = None if _too_large(problem) else self.answer(next(steps(problem)), math.inf)
+        prepared = () if first is None else _prepared(problem, first)
+        stats: dict[str, float | int | str] = {"iterations": 0 if first is None else first.iterations}
+        return Proposal(self._policy(problem, prepared), stats=stats)
+
+    def _overtime(self, budget: Budget) -> float:
+        return OVERTIME
 
 
 @register
@@ -435,8 +448,9 @@ class Aggregation(_BatchSolver):
         n, m = words_of(problem)
         return 0.05 + 2e-5 * n * m + self._asking(problem, self.belief_seconds(problem))
 
-    def answer(self, setting: Setting, p: Floats, level: float, seconds: float) -> WordAnswer | None:
-        """A kernel for a distribution of words: that of the rule where time does not count."""
+    def answer(self, step: Step, seconds: float) -> WordAnswer | None:
+        """A kernel for what a release reads, better than that of the rule; the rule's where time does not count."""
         if seconds == math.inf:
-            return super().answer(setting, p, level, seconds)
-        return solve_aggregated(p, setting.cost, level, seconds)
+            return super().answer(step, seconds)
+        p = step.distribution / step.distribution.sum()
+        return solve_aggregated(p, step.release.setting.cost, step.level, seconds)

@@ -173,6 +173,10 @@ def _cheapest(values: Floats, p: Floats, theta: float) -> tuple[Ints, Floats]:
 
 
 SLACK = 1e-9
+NEGLIGIBLE = 1e-11
+"""A release this rare, relative to theta, is rounding rather than part of the answer."""
+BEGUN, ROUNDS = 24, 3
+"""Releases of each kind in the first of a few small programs, those that the next ones take in, and how many there are."""
 MANY = 80
 """Releases beyond which only some enter the program at first; the others are priced."""
 
@@ -214,13 +218,45 @@ def solve_restricted(p: Floats, cost: Floats, levels: Levels, seconds: float) ->
             return best
         steps += solved.iterations
         best = _widen(solved, chosen, m, steps)
-        costs = table.costs(levels.room * solved.prices)
-        limit = costs[chosen].min() - SLACK * levels.theta
-        others = np.setdiff1d(np.flatnonzero(costs < limit), chosen)
+        others = _called_for(table, solved, chosen)
         if not len(others):
             return best
-        add = others[np.argsort(costs[others], kind="stable")][: max(16, len(chosen) // 2)]
-        chosen = np.concatenate([chosen, add])
+        chosen = np.concatenate([chosen, others[: max(16, len(chosen) // 2)]])
+
+
+def solve_soon(p: Floats, cost: Floats, levels: Levels) -> Solved | None:
+    """A good kernel from few small programs: the releases of the most mass, those of the cheapest groups, and what prices call for.
+
+    Examples
+    --------
+    >>> solved = solve_soon(np.array([0.45, 0.35, 0.2]), 1 - np.eye(3), Levels.of(0.4))
+    >>> None if solved is None else solved.kernel.sum(axis=1).round(9).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    table, count, steps = Table.of(p, cost, levels), int(max(BEGUN, 1.0 / levels.theta)), 0
+    alone = np.argsort(table.costs(np.zeros(len(p))), kind="stable")
+    chosen, best = np.union1d(order_of_releases(p, cost)[:count], alone[:count]), None
+    for _ in range(ROUNDS):
+        solved = solve_program(p, cost[:, chosen], levels, np.inf)
+        if solved is None:
+            break
+        steps += solved.iterations
+        best = _widen(solved, chosen, cost.shape[1], steps)
+        others = _called_for(table, solved, chosen)
+        if not len(others):
+            break
+        used = chosen[solved.marginal > NEGLIGIBLE * levels.theta]
+        chosen = np.union1d(used, others[:count])
+    return best
+
+
+def _called_for(table: Table, solved: Solved, chosen: Ints) -> Ints:
+    """Releases that are cheaper at the prices of a program than all that it has, the cheapest first."""
+    levels = table.levels
+    costs = table.costs(levels.room * solved.prices)
+    limit = costs[chosen].min() - SLACK * levels.theta
+    others = np.setdiff1d(np.flatnonzero(costs < limit), chosen)
+    return others[np.argsort(costs[others], kind="stable")]
 
 
 def _widen(solved: Solved, chosen: Ints, m: int, steps: int) -> Solved:

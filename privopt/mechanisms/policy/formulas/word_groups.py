@@ -7,25 +7,19 @@ that is a transport of the words to the releases in use.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from privopt.arrays import Floats, Ints
 from privopt.core.highs import FINEST, SOLVED, Rows, minimise
 from privopt.mechanisms.policy.fixed import Levels
-from privopt.mechanisms.policy.formulas.program import (
-    SLACK,
-    Solved,
-    Table,
-    order_of_releases,
-    solve_program,
-    solve_restricted,
-)
+from privopt.mechanisms.policy.formulas.program import Solved, solve_restricted, solve_soon
 from privopt.mechanisms.policy.formulas.words import (
     FAINT,
     MOST,
-    NEGLIGIBLE,
     WordAnswer,
     WordFormula,
     finish,
@@ -38,8 +32,6 @@ QUICK, FEW = 192, 48
 """Groups of the two rules; of the second up to as many as the first, where a budget calls for more releases."""
 PER_RELEASE = 2.5
 """Groups for each release that a large budget needs at least, 1 / theta."""
-BEGUN, ROUNDS = 24, 3
-"""Releases of each kind in the first program of few groups, those that the next ones take in, and how many programs there are."""
 LIGHT = 0.02
 """What words of less than theta may cost at the releases of others, as a share of a constant release, to be left at that."""
 TRANSPORTED = 2**14
@@ -87,26 +79,72 @@ def gather(p: Floats, cost: Floats, count: int) -> Groups:
 
 
 def solve_quickly(p: Floats, cost: Floats, epsilon: float) -> WordAnswer | None:
-    """The same from one program, without raising the prices: no clock enters, so equal distributions give equal kernels.
+    """The best kernel for words in groups, without raising the prices: no clock enters, so equal distributions give equal kernels.
 
     Examples
     --------
     >>> round(solve_quickly(np.array([0.45, 0.35, 0.2]), 1 - np.eye(3), 0.4).value, 12)
     0.461512786727
     """
+    return _by_groups(p, cost, epsilon, _one_program)
+
+
+def solve_in_few_groups(p: Floats, cost: Floats, epsilon: float) -> WordAnswer | None:
+    """A kernel from fewer groups and few releases, and then each word with a row of its own for the same output distribution.
+
+    Examples
+    --------
+    >>> round(solve_in_few_groups(np.array([0.45, 0.35, 0.2]), 1 - np.eye(3), 0.4).value, 12)
+    0.461512786727
+    """
+    return _by_groups(p, cost, epsilon, _few)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Rows of K (n, m), prices (n,) and the iterations of programs."""
+
+    rows: Floats
+    prices: Floats
+    iterations: int
+
+
+_Search: TypeAlias = Callable[[Floats, Floats, Levels], _Found | None]
+
+
+def _by_groups(p: Floats, cost: Floats, epsilon: float, search: _Search) -> WordAnswer | None:
+    """The answer that a search finds for the words that are not faint, with costs of the size of 1."""
     known = release_everything(p, cost, epsilon)
     if known is not None:
         return known
     seen = np.flatnonzero(p >= FAINT)
     unit = float(np.abs(cost).max()) or 1.0
-    groups = gather(p[seen], cost[seen] / unit, QUICK)
-    levels = Levels.of(min(epsilon, MOST))
-    solved = solve_restricted(groups.p, groups.cost, levels, np.inf)
+    found = search(p[seen], cost[seen] / unit, Levels.of(min(epsilon, MOST)))
+    if found is None:
+        return None
+    return extended(p, cost, epsilon, found.rows, unit * found.prices, found.iterations, SOLVED)
+
+
+def _one_program(p: Floats, cost: Floats, levels: Levels) -> _Found | None:
+    groups = gather(p, cost, QUICK)
+    return _shared(groups, solve_restricted(groups.p, groups.cost, levels, np.inf), levels)
+
+
+def _few(p: Floats, cost: Floats, levels: Levels) -> _Found | None:
+    heavy = _heavy_alone(p, cost, levels)
+    if heavy is not None:
+        return _Found(heavy, (heavy * cost).sum(axis=1), 0)
+    groups = gather(p, cost, int(min(max(FEW, PER_RELEASE / levels.theta), QUICK)))
+    found = _shared(groups, solve_soon(groups.p, groups.cost, levels), levels)
+    return found and replace(found, rows=transported(p / p.sum(), cost, found.rows, levels))
+
+
+def _shared(groups: Groups, solved: Solved | None, levels: Levels) -> _Found | None:
+    """What a program found for groups, for each of their words."""
     if solved is None:
         return None
-    lam = unit * solved.prices[groups.leader]
     rows = without_rounding(solved, levels)[0][groups.leader]
-    return extended(p, cost, epsilon, rows, lam, solved.iterations, SOLVED)
+    return _Found(rows, solved.prices[groups.leader], solved.iterations)
 
 
 def extended(
@@ -118,33 +156,6 @@ def extended(
     step[seen], prices[seen] = rows, lam
     step[~seen] = (p[seen] @ rows) / p[seen].sum()
     return finish(p, cost, epsilon, step, prices, steps, stop)
-
-
-def solve_in_few_groups(p: Floats, cost: Floats, epsilon: float) -> WordAnswer | None:
-    """The same from fewer groups and few releases, and then each word with a row of its own for the same output distribution.
-
-    Examples
-    --------
-    >>> round(solve_in_few_groups(np.array([0.45, 0.35, 0.2]), 1 - np.eye(3), 0.4).value, 12)
-    0.461512786727
-    """
-    known = release_everything(p, cost, epsilon)
-    if known is not None:
-        return known
-    seen = np.flatnonzero(p >= FAINT)
-    unit = float(np.abs(cost).max()) or 1.0
-    levels = Levels.of(min(epsilon, MOST))
-    heavy = _heavy_alone(p[seen], cost[seen], levels)
-    if heavy is not None:
-        return extended(p, cost, epsilon, heavy, (heavy * cost[seen]).sum(axis=1), 0, "words of their own")
-    groups = gather(p[seen], cost[seen] / unit, int(min(max(FEW, PER_RELEASE / levels.theta), QUICK)))
-    solved = _solve_soon(groups.p, groups.cost, levels)
-    if solved is None:
-        return None
-    lam = unit * solved.prices[groups.leader]
-    rows = without_rounding(solved, levels)[0][groups.leader]
-    own = transported(p[seen] / p[seen].sum(), cost[seen] / unit, rows, levels)
-    return extended(p, cost, epsilon, own, lam, solved.iterations, SOLVED)
 
 
 def _heavy_alone(p: Floats, cost: Floats, levels: Levels) -> Floats | None:
@@ -159,29 +170,6 @@ def _heavy_alone(p: Floats, cost: Floats, levels: Levels) -> Floats | None:
     if charged > LIGHT * float((p @ cost).min()):
         return None
     return np.asarray(np.eye(cost.shape[1])[chosen])
-
-
-def _solve_soon(p: Floats, cost: Floats, levels: Levels) -> Solved | None:
-    """A good kernel from few small programs: the releases of the most mass, those of the cheapest groups, and what prices call for."""
-    table, count = Table.of(p, cost, levels), int(max(BEGUN, 1.0 / levels.theta))
-    alone = np.argsort(table.costs(np.zeros(len(p))), kind="stable")
-    chosen = np.union1d(order_of_releases(p, cost)[:count], alone[:count])
-    solved = solve_program(p, cost[:, chosen], levels, np.inf)
-    for _ in range(1, ROUNDS):
-        if solved is None:
-            return None
-        costs = table.costs(levels.room * solved.prices)
-        others = np.setdiff1d(np.flatnonzero(costs < costs[chosen].min() - SLACK * levels.theta), chosen)
-        if not len(others):
-            break
-        used = chosen[solved.marginal > NEGLIGIBLE * levels.theta]
-        chosen = np.union1d(used, others[np.argsort(costs[others], kind="stable")][:count])
-        solved = solve_program(p, cost[:, chosen], levels, np.inf)
-    if solved is None:
-        return None
-    kernel, marginal = np.zeros(cost.shape), np.zeros(cost.shape[1])
-    kernel[:, chosen], marginal[chosen] = solved.kernel, solved.marginal
-    return replace(solved, kernel=kernel, marginal=marginal)
 
 
 def transported(p: Floats, cost: Floats, rows: Floats, levels: Levels) -> Floats:

@@ -17,6 +17,7 @@ from privopt.errors import InvalidMechanism
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.formula import Formula
 from privopt.mechanisms.policy.formulas.program import (
+    NEGLIGIBLE,
     Solved,
     Table,
     cheapest_row,
@@ -36,8 +37,6 @@ LARGEST = 34.0
 """Beyond, e^-epsilon would be lost in rounding; what is private at a lower level is private."""
 FAINT = 1e-12
 """Inputs of less probability are left out of the program and then go wherever is cheapest for them."""
-NEGLIGIBLE = 1e-11
-"""A release this rare, relative to theta, is rounding rather than part of the answer."""
 MOST = 20.0
 """Larger budgets are solved at this level: 1 / theta is a coefficient of the program."""
 KEPT_CELLS = 2**14
