@@ -95,10 +95,12 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         """
         if self._no_time(problem, budget):
             return self._nothing(problem, budget, OUT_OF_TIME)
-        asking, overtime = self._judging(problem, budget), self._overtime(budget)
-        judged = asking < math.inf and asking <= JUDGED * budget.remaining + overtime
-        until = budget.deadline - (asking - overtime if judged else 0.0)
+        asking = self._judging(problem, budget)
+        judged = asking < math.inf and asking <= self._affordable(budget)
+        until = budget.deadline - (max(0.0, asking - self._overtime(budget)) if judged else 0.0)
         answers = self._answers(problem, replace(budget, deadline=until))
+        if not answers and judged:
+            return Proposal(self._policy(problem, ()), stats={"iterations": 0, "stop": OUT_OF_TIME})
         if not answers:
             return self._nothing(problem, budget, OUT_OF_TIME)
         first = answers[0]
@@ -133,6 +135,10 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         blank = best is None or (isinstance(best, SequencePolicy) and best.rule == "constant")
         return OVERTIME if blank else 0.0
 
+    def _affordable(self, budget: Budget) -> float:
+        """Seconds that judging may take: in a process of its own few, as whoever judges may have no time before the end."""
+        return OVERTIME if is_isolated() else JUDGED * budget.remaining + self._overtime(budget)
+
     @property
     def _too_long(self) -> str:
         return f"{OUT_OF_TIME}: judging what {self.name} releases takes longer than there is"
@@ -159,7 +165,7 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         if asking <= NO_MATTER * budget.remaining:
             return asking
         # Twice what is affordable: a rule that stops there is seen to be too slow.
-        most = 2 * (JUDGED * budget.remaining + self._overtime(budget)) / max(self._beliefs(problem), 1.0)
+        most = 2 * self._affordable(budget) / max(self._beliefs(problem), 1.0)
         first, begun = next(steps(problem)), time.perf_counter()
         kernel = self._kernel(first, most)
         return math.inf if kernel is None else self._asking(problem, time.perf_counter() - begun)
@@ -408,7 +414,7 @@ class WordGroups(_BatchSolver):
         """Propose the policy, if it can be judged in time."""
         if self._no_time(problem, budget):
             return self._nothing(problem, budget, OUT_OF_TIME)
-        if self._judging(problem, budget) > JUDGED * budget.remaining + self._overtime(budget):
+        if self._judging(problem, budget) > self._affordable(budget):
             return self._nothing(problem, budget, self._too_long)
         first = None if _too_large(problem) else self.answer(next(steps(problem)), math.inf)
         prepared = () if first is None else _prepared(problem, first)
