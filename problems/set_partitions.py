@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -17,8 +18,12 @@ LEAF = 9
 """Sets of so many elements are convolved on one array of 3^LEAF pairs; products of more are cut in three."""
 
 
+TOGETHER = 1 << 21
+"""Pairs of a partial partition and a block that are looked at together."""
+
+
 class OutOfTime(Exception):
-    """The deadline passed."""
+    """The deadline passed, or more was met than may be."""
 
 
 def least_weights(weights: Floats, deadline: float = math.inf) -> Floats:
@@ -82,6 +87,79 @@ def lightest_partition(weights: Floats, least: Floats, whole: int | None = None)
         blocks.append(top | int(inner[best]))
         rest ^= blocks[-1]
     return blocks
+
+
+def light_partitions(
+    blocks: Ints,
+    weights: Floats,
+    size: int,
+    most: float,
+    *,
+    deadline: float = math.inf,
+    count: float = math.inf,
+) -> Iterator[Ints]:
+    """The partitions of a set into some blocks that weigh at most so much, block by block of the first free element.
+
+    Parameters
+    ----------
+    blocks : int array (m,)
+        Sets as bits, none of them empty.
+    weights : float array (m,)
+        At least 0, each.
+    size : int
+        How many elements the set has.
+    most : float
+        The largest weight of a partition.
+    deadline : float
+        On the clock of ``time.monotonic``.
+    count : float
+        Partial partitions that are made at most.
+
+    Yields
+    ------
+    int array (k, d)
+        Places in ``blocks`` of partitions into d blocks, a row each.
+
+    Raises
+    ------
+    OutOfTime
+        If the deadline passes, or partial partitions are more than ``count``.
+
+    Examples
+    --------
+    >>> blocks, weights = np.array([0b01, 0b10, 0b11]), np.array([0.0, 1.0, 0.5])
+    >>> [rows.tolist() for rows in light_partitions(blocks, weights, 2, 0.7)]
+    [[[2]]]
+    """
+    order = np.argsort(weights, kind="stable")
+    blocks, weights = blocks[order], weights[order]
+    first = blocks & -blocks
+    of_element = [np.flatnonzero(first == 1 << i) for i in range(size)]
+    made = 0.0
+    waiting = [(np.array([(1 << size) - 1]), np.zeros(1), np.zeros((1, 0), dtype=np.int32))]
+    while waiting:
+        free, weight, chosen = waiting.pop()
+        tried = of_element[int(free[0] & -free[0]).bit_length() - 1]
+        step = max(1, TOGETHER // max(1, len(tried)))
+        if len(free) > step:
+            waiting.append((free[step:], weight[step:], chosen[step:]))
+            free, weight, chosen = free[:step], weight[:step], chosen[:step]
+        fits = (blocks[tried] & ~free[:, None]) == 0
+        fits &= weight[:, None] + weights[tried] <= most
+        parent, which = np.nonzero(fits)
+        which = tried[which]
+        made += len(parent)
+        if made > count or time.monotonic() > deadline:
+            raise OutOfTime
+        left = free[parent] ^ blocks[which]
+        grown = np.column_stack([chosen[parent], which.astype(np.int32)])
+        if len(whole := grown[left == 0]):
+            yield order[whole]
+        heavier = weight[parent] + weights[which]
+        next_one = left & -left
+        for bit in np.unique(next_one[left != 0]).tolist():
+            part = next_one == bit
+            waiting.append((left[part], heavier[part], grown[part]))
 
 
 def submasks(mask: int) -> Ints:

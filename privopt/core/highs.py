@@ -217,6 +217,47 @@ def minimise(
     )
 
 
+def whole(
+    cost: Floats, below: Rows, equal: Rows, *, start: Floats | None = None, seconds: float = math.inf
+) -> Floats | None:
+    """The cheapest point of zeros and ones that keeps ``below`` x <= right and ``equal`` x = right, as far as time allows.
+
+    Parameters
+    ----------
+    cost : array (n,)
+    below, equal : Rows
+    start : array (n,), optional
+        A point to begin with.
+    seconds : float
+
+    Returns
+    -------
+    array (n,) of zeros and ones, or None where none was found.
+
+    Examples
+    --------
+    >>> rows = Rows.dense(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]), 1.0)
+    >>> point = whole(np.array([1.0, 3.0, 1.0]), Rows.none(), rows)
+    >>> None if point is None else point.tolist()
+    [1.0, 0.0, 1.0]
+    """
+    import highspy
+
+    exactly = {"mip_rel_gap": 0.0, "mip_abs_gap": 0.0, "primal_feasibility_tolerance": FINEST}
+    highs = silent_highs({"time_limit": min(max(seconds, 0.01), 1e9), **exactly})
+    program = _written(cost, below, equal, 0.0, 1.0)
+    program.integrality_ = [highspy.HighsVarType.kInteger] * len(cost)
+    highs.passModel(program)
+    if start is not None:
+        begin: Any = highspy.HighsSolution()
+        begin.col_value = start.tolist()
+        highs.setSolution(begin)
+    highs.run()
+    if highs.getInfo().primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
+        return None
+    return np.where(np.array(highs.getSolution().col_value, dtype=np.float64) > 0.5, 1.0, 0.0)
+
+
 def _written(cost: Floats, below: Rows, equal: Rows, lower: ArrayLike, upper: ArrayLike) -> Any:
     """The program as HiGHS reads it: the rows of ``below``, then those of ``equal``."""
     import highspy

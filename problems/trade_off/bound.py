@@ -9,6 +9,9 @@ The kinds of dual:
   over every release. ``"tightened": "everywhere"`` says that the parts of every split are.
 - ``{"kind": "contiguous"}``: where blocks must be contiguous, every partition of one column tried again.
 - ``{"kind": "partitions"}``: for form "merging", every partition tried again; small alphabets only.
+- ``{"kind": "blocks", "multiplier": m, "pi": [...], "cost": c}``: for form "merging", prices of the observations, beyond which no
+  block costs less than is seen by trying all of them; and, if c is not None, every partition tried that costs at most c
+  (:mod:`privopt.problems.trade_off.priced_blocks`). Up to 24 observations.
 
 What :func:`prove_bound` returns is rounded outward from integers, fractions and balls; the search for duals uses the
 float readings (:func:`analytic_bound`, :func:`weighed_bound`, :func:`from_weighed`).
@@ -30,6 +33,7 @@ from privopt.problems.trade_off import contiguous
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.information import exact_table, most_information
 from privopt.problems.trade_off.partitions import proved_best
+from privopt.problems.trade_off.priced_blocks import proved_by_prices
 from privopt.problems.trade_off.tree import cost_of, exact_rank, least_reduced_cost
 
 FEW = 40
@@ -50,6 +54,8 @@ def prove_bound(problem: TradeOffData, dual: object, seconds: float) -> Enclosur
     if kind == "partitions" and problem.form == "merging":
         best, simple = proved_best(problem, seconds), proved_analytic(problem)
         return None if best is None else (min(best[0], simple[0]), min(best[1], simple[1]))
+    if kind == "blocks":
+        return proved_by_prices(problem, dual, max(seconds, ANYWAY))
     if kind == "contiguous":
         return contiguous.proved_best(problem, seconds)
     return _priced(problem, dual, seconds) if kind == "pricing" else None

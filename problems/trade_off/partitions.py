@@ -12,13 +12,12 @@ from itertools import islice
 import numpy as np
 
 from privopt.arrays import Floats, Ints
-from privopt.core.balls import U
 from privopt.core.problem import Enclosure
 from privopt.problems.exact_joint import ExactJoint, enclose, information_enclosure
 from privopt.problems.set_partitions import OutOfTime, least_weights, lightest_partition, submasks
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.information import entropy_enclosure, exact_table
-from privopt.problems.trade_off.partition_costs import BlockCosts, block_costs
+from privopt.problems.trade_off.partition_costs import BlockCosts, block_costs, goal_of
 from privopt.problems.trade_off.partition_search import MAX_SYMBOLS, MOST_NEAR, Search
 
 MAX_WEIGHED = 18
@@ -173,35 +172,31 @@ class Exact:
 
 def _weighed(exact: Exact, deadline: float) -> Best:
     """Minimise a sum over blocks."""
-    problem, costs = exact.problem, exact.costs
-    tau = problem.budget
-    sign = 1.0 if problem.is_funnel else -1.0
-    weights = sign * (costs.secret - tau * costs.useful)
-    error = (costs.secret_error + tau * costs.useful_error) * (1 + 8 * U)
+    goal = goal_of(exact.problem, exact.costs)
+    weights, error = goal.cost(*exact.costs.all), goal.cost_error
     least = least_weights(weights[: len(weights) // 2], deadline)
-    lightest = _numbers(lightest_partition(weights, least))
+    lightest = numbers_of(lightest_partition(weights, least))
     if 2 * error <= FINE * exact.scale(lightest):
         return exact.best([lightest], 2 * error, 0)
     limit = math.fsum(weights[_blocks(lightest)].tolist()) + 3 * error
     near = list(islice(nearly_lightest(weights, least, limit), MOST_NEAR + 1))
     if len(near) > MOST_NEAR:
         return exact.best([lightest], 2 * error, 0)
-    return exact.best([_numbers(blocks) for blocks in near], 0.0, 0)
+    return exact.best([numbers_of(blocks) for blocks in near], 0.0, 0)
 
 
 def _bounded(exact: Exact, deadline: float) -> Best | None:
     """Minimise I(S;Y) under a floor on I(X;Y), or maximise what is wanted under a cap on the rest."""
-    problem, costs = exact.problem, exact.costs
-    secret, useful = (costs.secret, costs.secret_error), (costs.useful, costs.useful_error)
-    budget = min(problem.cap, 1e3)  # more than any information, as the budget may be infinite
-    if problem.is_floor:
-        wanted, spent, need = secret, useful, problem.floor - costs.useful_offset
-    elif problem.is_funnel:
-        wanted, spent, need = _less(useful), _less(secret), costs.secret_offset - budget
-    else:
-        wanted, spent, need = _less(secret), _less(useful), costs.useful_offset - budget
-    unsure = spent[1] + 8 * U * (budget + costs.secret_offset + costs.useful_offset)
-    search = Search(wanted[0], spent[0], need, deadline, wanted[1], unsure, exact.keeps)
+    goal, costs = goal_of(exact.problem, exact.costs), exact.costs.all
+    search = Search(
+        goal.cost(*costs),
+        goal.gain(*costs),
+        goal.need,
+        deadline,
+        goal.cost_error,
+        goal.gain_error,
+        exact.keeps,
+    )
     cheapest = search.run()
     if cheapest is None:
         return None
@@ -211,10 +206,6 @@ def _bounded(exact: Exact, deadline: float) -> Best | None:
     if near is None:
         return exact.best([cheapest], search.missed, search.branches)
     return exact.best(near, 0.0, search.branches)
-
-
-def _less(costs: tuple[Floats, float]) -> tuple[Floats, float]:
-    return 0.0 - costs[0], costs[1]
 
 
 def exact_objective(problem: TradeOffData, utility: float, leakage: float) -> Fraction:
@@ -248,7 +239,7 @@ def nearly_lightest(weights: Floats, least: Floats, limit: float) -> Iterator[li
             waiting.append((rest ^ block, weight + float(weights[block]), [*blocks, block]))
 
 
-def _numbers(blocks: list[int]) -> list[int]:
+def numbers_of(blocks: list[int]) -> list[int]:
     """The number of the block of each symbol, from blocks as bits."""
     return [b for i in range(max(blocks).bit_length()) for b, block in enumerate(blocks) if block >> i & 1]
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 from instances.few import few
-from instances.funnels import noisy, solved
+from instances.funnels import BUDGETS, VALUES, extreme_tables, noisy, solved
 from oracles import funnel as oracle
 from scipy.optimize import linprog
 
@@ -112,25 +112,6 @@ def truths() -> list[tuple[TradeOff, float]]:
     ]
 
 
-VALUES = (
-    1e300,
-    -1e300,
-    1e16,
-    1e13,
-    5e-324,
-    1e308,
-    -1.0,
-    0,
-    10**400,
-    math.nan,
-    math.inf,
-    -math.inf,
-    "1",
-    True,
-    None,
-    [],
-    {},
-)
 POSITIONS = (-1, 99, True, "0", 1.0, 10**30, None, [0])
 
 
@@ -260,30 +241,6 @@ def test_trees_of_random_prices_bound_every_release() -> None:
 
 
 # ---------------------------------------------------------------- partitions
-
-
-def extreme_tables() -> dict[str, list[list[Fraction]]]:
-    rng = np.random.default_rng(6)
-    plain = [[Fraction(int(v)) for v in row] for row in rng.integers(1, 100, (2, 5))]
-    rare = [[v * (Fraction(1, 10**20) if j == 2 else 1) for j, v in enumerate(row)] for row in plain]
-    cell = [
-        [v if (i, j) != (1, 3) else Fraction(1, 10**300) for j, v in enumerate(row)]
-        for i, row in enumerate(plain)
-    ]
-    ties = [[Fraction(v) for v in row] for row in ([3, 1, 2, 3, 1], [1, 3, 2, 1, 3])]
-    near = [
-        [v + (Fraction(1, 10**30) if (i, j) == (0, 0) else 0) for j, v in enumerate(row)]
-        for i, row in enumerate(ties)
-    ]
-    return {"plain": plain, "rare": rare, "cell": cell, "ties": ties, "nearly ties": near}
-
-
-BUDGETS: list[tuple[str, float, bool]] = [
-    *(("trade_off", w, funnel) for w in (0.0, 1e-12, 0.2, 1.0, 1e6, 1e12) for funnel in (True, False)),
-    *(("min_utility", v, True) for v in (0.0, 1e-9, 0.6, 1.2)),
-    *(("max_leakage", v, True) for v in (0.0, 1e-20, 1e-9, 0.05, math.inf)),
-    *(("max_rate", v, False) for v in (0.0, 1e-20, 0.7, math.inf)),
-]
 
 
 @pytest.mark.parametrize("name", few(extreme_tables(), 9))

@@ -1,0 +1,1 @@
+"""The linear program whose columns are blocks of symbols, and the partitions that its prices leave."""
