@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -51,6 +51,16 @@ class BlockCosts:
     useful_offset: Enclosure
     secret_error: float
     useful_error: float
+
+    def merged(self, groups: list[Ints]) -> BlockCosts:
+        """Partitions of groups of symbols, given by their places: the groups are the symbols, numbered as in the list.
+
+        Groups come by ascending probability as symbols do, whatever their order in the list.
+        """
+        sums = np.stack([self.rows[:, group].sum(axis=1) for group in groups], axis=1)
+        order = np.argsort(sums[0], kind="stable")
+        secret, useful = np.split(sums[1:, order], [len(self.secret_rows)])
+        return replace(self, symbols=order, mass=sums[0, order], secret_rows=secret, useful_rows=useful)
 
     def parts(self) -> Iterator[tuple[Floats, Floats]]:
         """What blocks add to I(S;Y) and to I(X;Y), 2^LOW of them at a time.
@@ -116,6 +126,11 @@ class Goal:
     cost_error: float
     gain_error: float
     offset: Enclosure
+
+    @property
+    def weighed(self) -> bool:
+        """Whether nothing is needed: the cost is a weighed sum of both informations."""
+        return self.gains == (0.0, 0.0)
 
     def cost(self, secret: Floats, useful: Floats) -> Floats:
         """What blocks cost."""

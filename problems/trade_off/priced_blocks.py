@@ -224,8 +224,7 @@ def _compared(
             near = _near(prices, light, limit, deadline)
         except OutOfTime:
             continue
-        weighed = problem.mode == "trade_off"
-        kept = [numbers for numbers in near if weighed or exact.keeps(numbers)]
+        kept = [numbers for numbers in near if prices.goal.weighed or exact.keeps(numbers)]
         if not kept:
             return rest
         best = exact.best(kept, 0.0, 0).bound

@@ -67,7 +67,7 @@ class Blocks(Solver[T]):
         budget.progress(0.7, "going through what the prices leave")
         prices, best, proved = outcome.prices, outcome.best, False
         if prices is not None and outcome.light is not None:
-            best = Leftover(problem, prices, outcome.light).best(time.monotonic() + 0.2 * left, best)
+            best = Leftover(prices, outcome.light, program.exact).best(time.monotonic() + 0.2 * left, best)
             proved = best.closed
         release = None if best.blocks is None else release_of(problem, program.assignment(best.blocks))
         stop = "every partition within the prices tried" if proved else "out of time"

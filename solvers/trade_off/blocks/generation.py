@@ -14,7 +14,7 @@ from privopt.core.solver import Budget
 from privopt.mechanisms import Merging
 from privopt.problems.set_partitions import OutOfTime
 from privopt.problems.trade_off.partition_costs import BlockCosts, Goal, block_costs, goal_of
-from privopt.problems.trade_off.partitions import numbers_of
+from privopt.problems.trade_off.partitions import Exact, numbers_of
 from privopt.problems.trade_off.priced_blocks import LightBlocks, Prices
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.blocks.exchange import Exchange
@@ -74,11 +74,12 @@ class Program:
         The best prices and multiplier so far; at first those that share out the cost of all symbols together.
     columns, used : int array
         Places in the pool of the blocks that the program has, and of those that its last optimum is made of.
+    exact : Exact or None
+        Decides about partitions that floats leave in doubt; they are left out where it is None.
     rounds : int
         Linear programs that were solved.
     """
 
-    problem: TradeOff
     costs: BlockCosts
     goal: Goal
     budget: Budget
@@ -88,6 +89,7 @@ class Program:
     used: Ints
     start: Ints
     centre: tuple[Floats, float]
+    exact: Exact | None = None
     rounds: int = 0
 
     @property
@@ -98,7 +100,7 @@ class Program:
     @property
     def need(self) -> float | None:
         """What partitions must gain; None where nothing is needed."""
-        return None if self.problem.mode == "trade_off" else self.goal.need
+        return None if self.goal.weighed else self.goal.need
 
     @property
     def left(self) -> float:
@@ -177,7 +179,7 @@ class Program:
         """The best partition into blocks of the pool, or the best that was met in the time; closed among these blocks alone."""
         pool, reduced = self.pool, self.pool.reduced(prices.prices, prices.multiplier)
         light = LightBlocks(pool.blocks, np.maximum(reduced, 0.0), pool.cost, pool.gain, 0.0, math.inf)
-        return Leftover(self.problem, prices, light).best(time.monotonic() + seconds)
+        return Leftover(prices, light, self.exact).best(time.monotonic() + seconds)
 
     def _sought(self, prices: Prices, best: Best, seconds: float) -> Best:
         """The best partition that a dive, exchanges and branch and bound find in the time, or the best before."""
@@ -268,29 +270,25 @@ class Program:
 
 
 def program_of(problem: TradeOff, budget: Budget, deadline: float) -> Program:
-    """The program with single symbols, pairs, the whole and the blocks of the incumbent as columns."""
+    """The program of a problem, which begins with the blocks of the incumbent."""
     costs = block_costs(problem)
-    goal, n = goal_of(problem, costs), len(costs.symbols)
-    bits = 1 << np.arange(n)
-    blocks = [bits, (bits[:, None] | bits)[np.triu_indices(n, 1)], np.array([(1 << n) - 1])]
-    known = blocks[2] if not problem.is_floor else bits
+    goal, bits = goal_of(problem, costs), 1 << np.arange(len(costs.symbols))
+    known = bits if problem.is_floor else np.array([int(bits.sum())])
     if isinstance(budget.incumbent, Merging):
         numbers = budget.incumbent.assignment[costs.symbols]
         known = np.array([int(bits[numbers == b].sum()) for b in np.unique(numbers)])
-    unique = np.unique(np.concatenate([*blocks, known]))
-    members = members_of(unique, n)
+    return replace(program_on(costs, goal, known, budget, deadline), exact=Exact(problem, costs))
+
+
+def program_on(costs: BlockCosts, goal: Goal, start: Ints, budget: Budget, deadline: float) -> Program:
+    """The program with single symbols, pairs, the whole and the blocks of a partition as columns."""
+    n = len(costs.symbols)
+    bits = 1 << np.arange(n)
+    pairs = (bits[:, None] | bits)[np.triu_indices(n, 1)]
+    blocks = np.unique(np.concatenate([bits, pairs, bits.sum()[None], start]))
+    members = members_of(blocks, n)
     secret, useful = costs.of(members @ costs.rows.T)
-    pool = Pool(unique, goal.cost(secret, useful), goal.gain(secret, useful), members)
-    everywhere = np.arange(len(unique))
-    return Program(
-        problem,
-        costs,
-        goal,
-        budget,
-        deadline,
-        pool,
-        everywhere,
-        everywhere[:0],
-        known,
-        (costs.mass * pool.cost[-1], 0.0),
-    )
+    pool = Pool(blocks, goal.cost(secret, useful), goal.gain(secret, useful), members)
+    shared = costs.mass * (pool.cost[-1] / costs.mass.sum())
+    every = np.arange(len(blocks))
+    return Program(costs, goal, budget, deadline, pool, every, every[:0], start, (shared, 0.0))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from privopt.arrays import Floats, Ints
 from privopt.problems.set_partitions import OutOfTime
 from privopt.problems.trade_off.partitions import Exact, numbers_of
 from privopt.problems.trade_off.priced_blocks import LightBlocks, Prices
-from privopt.problems.trade_off.problem import TradeOff
 
 WIDER = 3.0
 """By how much more is gone through where the best partition was not yet met."""
@@ -46,14 +44,10 @@ def better(one: Best, other: Best) -> Best:
 class Leftover:
     """The partitions into some blocks that prices leave, from the relaxation outward."""
 
-    problem: TradeOff
     prices: Prices
     light: LightBlocks
-
-    @cached_property
-    def exact(self) -> Exact:
-        """Decides about partitions that floats leave in doubt."""
-        return Exact(self.problem, self.prices.costs)
+    exact: Exact | None = None
+    """Decides about partitions that floats leave in doubt; they are left out where it is None."""
 
     def best(self, deadline: float, start: Best = NONE) -> Best:
         """The best partition, from one to start with, or the best that was met in the time and as far as the blocks reach."""
@@ -79,7 +73,7 @@ class Leftover:
         for i in np.argsort(costs, kind="stable").tolist():
             if costs[i] >= known.cost:
                 return known
-            sure = self.problem.mode == "trade_off" or gains[i] >= goal.need + goal.gain_error
-            if sure or self.exact.keeps(numbers_of(blocks[i].tolist())):
+            sure = goal.weighed or gains[i] >= goal.need + goal.gain_error
+            if sure or (self.exact is not None and self.exact.keeps(numbers_of(blocks[i].tolist()))):
                 return Best(blocks[i], float(costs[i]), False)
         return known
