@@ -146,6 +146,11 @@ class TradeOffData(ABC):
         through = secret_information(self.observation.leaking)
         return (through if self.observation.useful is None else secret_information(self.nominal)), through
 
+    @cached_property
+    def searched(self) -> list[Any]:
+        """What the search through all partitions has found for this object, once it has ended: its bound needs no second one."""
+        return []
+
     @property
     def floor(self) -> float:
         """The least utility that is accepted: a floor may be missed by 1e-12 nats, and claims say so."""

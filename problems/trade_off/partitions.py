@@ -87,14 +87,21 @@ def best_partition(problem: TradeOffData, seconds: float) -> Best | None:
     >>> best.assignment.tolist(), round(best.objective, 6)
     ([0, 2, 0, 1], -0.010622)
     """
+    if problem.searched and seconds > 0:
+        best: Best = problem.searched[0]
+        return best
     deadline = time.monotonic() + seconds
     if len(problem.observation.support) > limit_of(problem):
         return None
     exact = Exact(problem, block_costs(problem))
+    search = _bounded if problem.is_floor or problem.is_cap else _weighed
     try:
-        return _bounded(exact, deadline) if problem.is_floor or problem.is_cap else _weighed(exact, deadline)
+        found = search(exact, deadline)
     except OutOfTime:
         return None
+    if found is not None:
+        problem.searched.append(found)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,9 +39,9 @@ class Partitions(Solver[T]):
         return f"it goes through the partitions of at most {limit} symbols, this problem has {size}"
 
     def run(self, problem: T, budget: Budget) -> Proposal:
-        """Propose the best merging; for form "merging" with the bound that every partition was tried, which is tried again.
+        """Propose the best merging; for form "merging" with the bound that every partition was tried.
 
-        At most half of the time is used, as the check takes as long again.
+        In another process that is tried again, so that at most half of the time is used.
         """
         if (none := impossible(problem)) is not None:
             return none
