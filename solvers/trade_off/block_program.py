@@ -43,7 +43,7 @@ class Blocks(Solver[T]):
         """Some tenths of a second for 20 symbols, seconds for 30; what it has found by then it has of 60, without a proof."""
         observed = problem.observation
         rows = 1 + len(observed.p_s) + (0 if observed.useful is None else len(observed.p_x))
-        return 0.03 + 5e-5 * rows * 1.33 ** min(len(observed.support), 34)
+        return 0.03 + 5e-5 * rows * 1.33 ** min(len(observed.support), 30)
 
     def refuse(self, problem: T) -> str | None:
         """Refuse channels, and alphabets whose blocks are no numbers of 64 bits."""
@@ -69,6 +69,7 @@ class Blocks(Solver[T]):
         if prices is not None and outcome.light is not None:
             best = Leftover(prices, outcome.light, program.exact).best(time.monotonic() + 0.2 * left, best)
             proved = best.closed
+            best = best if proved else program.sought(prices, best, 0.1 * left)
         release = None if best.blocks is None else release_of(problem, program.assignment(best.blocks))
         stop = "every partition within the prices tried" if proved else "out of time"
         stats: Stats = {"iterations": program.rounds, "stop": stop}

@@ -118,6 +118,7 @@ class Program:
         Partitions into the blocks of the pool are sought for about so many seconds: before all blocks are, and at the end.
         """
         prices: Prices | None = None
+        stalled = False  # what is found is known, and its negative reduced costs are what HiGHS tolerates
         best = self._near(self.start, time.monotonic() + seconds)
         try:
             while self.left and self.rounds < ROUNDS:
@@ -125,14 +126,14 @@ class Program:
                 prices = Prices(self.costs, self.goal, multiplier, values)
                 self.budget.progress(0.6, f"{self.rounds} programs, {len(self.pool.blocks)} blocks")
                 cheap = self._cheap(prices, WIDTHS[0])
-                if self.size * cheap.least >= -CLOSE:
+                if self.size * cheap.least >= -CLOSE or stalled:
                     best = self._first(prices, best, seconds / 2)
                     cheap = self._cheap(prices, WIDTHS[1]) if self.size > FEW else cheap
-                if self.size * cheap.least >= -CLOSE:
+                if self.size * cheap.least >= -CLOSE or stalled:
                     cheap = self._within(prices, best.cost)
-                    if cheap.complete and -self.size * cheap.least <= CLOSE:
+                    if cheap.complete and (stalled or -self.size * cheap.least <= CLOSE):
                         return self._settled(prices, cheap, best)
-                self._join(prices, cheap)
+                stalled = not self._join(prices, cheap)
         except OutOfTime:
             self.budget.progress(0.6, "out of time")
         return Outcome(prices, None, best if prices is None else self._pooled(prices, best, seconds))
@@ -173,7 +174,7 @@ class Program:
         """
         found = self._gone_through(prices, seconds / 6)
         best = better(replace(found, closed=False), best)
-        return best if found.closed else self._sought(prices, best, seconds * 5 / 6)
+        return best if found.closed else self.sought(prices, best, seconds * 5 / 6)
 
     def _gone_through(self, prices: Prices, seconds: float) -> Best:
         """The best partition into blocks of the pool, or the best that was met in the time; closed among these blocks alone."""
@@ -181,7 +182,7 @@ class Program:
         light = LightBlocks(pool.blocks, np.maximum(reduced, 0.0), pool.cost, pool.gain, 0.0, math.inf)
         return Leftover(prices, light, self.exact).best(time.monotonic() + seconds)
 
-    def _sought(self, prices: Prices, best: Best, seconds: float) -> Best:
+    def sought(self, prices: Prices, best: Best, seconds: float) -> Best:
         """The best partition that a dive, exchanges and branch and bound find in the time, or the best before."""
         until, pool = time.monotonic() + seconds, self.pool
         reduced = pool.reduced(prices.prices, prices.multiplier)
@@ -213,8 +214,11 @@ class Program:
         secret, useful = self.costs.of(members @ self.costs.rows.T)
         return Pool(blocks, self.goal.cost(secret, useful), self.goal.gain(secret, useful), members)
 
-    def _join(self, prices: Prices, found: LightBlocks) -> None:
-        """Let the found blocks join the pool, the cheapest ones if they are many; dear columns leave the program."""
+    def _join(self, prices: Prices, found: LightBlocks) -> bool:
+        """Let the found blocks join the pool, the cheapest ones if they are many; dear columns leave the program.
+
+        Whether any of them was not there, of those that should be cheaper than nothing.
+        """
         some = np.flatnonzero(~np.isin(found.blocks, self.pool.blocks))
         some = some[np.argsort(found.reduced[some], kind="stable")[:POOL]]
         blocks = found.blocks[some]
@@ -230,6 +234,7 @@ class Program:
         self.pool = grown
         near = np.argpartition(reduced, KEPT)[:KEPT] if len(reduced) > KEPT else np.arange(len(reduced))
         self.columns = np.union1d(near, self.used)
+        return bool((found.reduced[some] <= 0).any())
 
     def _solved_over_pool(self) -> tuple[Floats, float]:
         """The best prices for a program of the blocks of the pool alone, and their multiplier.
@@ -259,12 +264,12 @@ class Program:
                     best, centre = bound, (point[0] + least, point[1])
                 new = cheapest(reduced, ADDED)
                 wrong = new[pool.take(new).reduced(prices, multiplier) < -FINEST / 10]
+                wrong = np.setdiff1d(wrong, self.columns)
                 if len(wrong):
                     break
             if found.value - best <= CLOSE or not len(wrong) or self.rounds >= ROUNDS:
                 self.centre = centre
                 return centre
-            wrong = np.setdiff1d(wrong, self.columns)
             program.add(pool.take(wrong))
             self.columns = np.concatenate([self.columns, wrong])
 
