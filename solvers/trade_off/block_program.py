@@ -29,6 +29,9 @@ from privopt.solvers.trade_off.mergings import Stats, impossible, keeps_bound, p
 
 T = TypeVar("T", bound=TradeOff)
 
+MOST_ALIKE = 48
+"""Symbols of a bottleneck, at most: symbols that are alike share its blocks, which are large, and too many are nearly as good."""
+
 
 class Blocks(Solver[T]):
     """Column generation over all blocks, then the partitions within what it leaves open."""
@@ -49,10 +52,10 @@ class Blocks(Solver[T]):
         """Refuse channels, and alphabets whose blocks are no numbers of 64 bits."""
         if problem.form != "merging":
             return 'it seeks mergings: ask form="merging"'
-        size = len(problem.observation.support)
-        if size <= MAX_PRICED:
+        size, most = len(problem.observation.support), MAX_PRICED if problem.is_funnel else MOST_ALIKE
+        if size <= most:
             return None
-        return f"it prices blocks of at most {MAX_PRICED} symbols, this problem has {size}"
+        return f"it prices blocks of at most {most} symbols, this problem has {size}: block-exchange takes any number"
 
     def run(self, problem: T, budget: Budget) -> Proposal:
         """Propose the best merging with the prices that prove it, or the best that was seen with the bound of the prices.
@@ -101,7 +104,7 @@ class BlockProgram(Blocks[PrivacyFunnel]):
 class BottleneckBlockProgram(Blocks[InformationBottleneck]):
     """The best deterministic release by a linear program over all blocks, and the partitions that its prices leave.
 
-    The prices prove it: about 30 symbols in seconds, at most 62.
+    The prices prove it: about 30 symbols in seconds, at most 48.
     """
 
     solves: ClassVar = InformationBottleneck

@@ -19,7 +19,7 @@ from privopt.core.solver import Budget, Guarantee
 from privopt.problems.trade_off.partition_costs import block_costs, goal_of
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.block_exchange import BlockExchange, BottleneckExchange
-from privopt.solvers.trade_off.block_program import BlockProgram
+from privopt.solvers.trade_off.block_program import BlockProgram, BottleneckBlockProgram
 from privopt.solvers.trade_off.blocks.exchange import Exchange
 from privopt.solvers.trade_off.blocks.pool import Pool, members_of
 from privopt.solvers.trade_off.blocks.program import Restricted, dive
@@ -159,6 +159,10 @@ def test_what_it_refuses_and_promises() -> None:
     joint = po.JointDistribution.normalised(random_table(1, 2, 63))
     large = po.PrivacyFunnel(joint, trade_off=0.1, form="merging")
     assert "at most 62 symbols" in (BlockProgram().refuse(large) or "")
+    alike = po.InformationBottleneck(
+        po.JointDistribution.normalised(random_table(1, 2, 49)), trade_off=0.1, form="merging"
+    )
+    assert "at most 48 symbols" in (BottleneckBlockProgram().refuse(alike) or "")
     small = po.PrivacyFunnel(po.JointDistribution.normalised(random_table(1, 2, 5)), trade_off=0.1)
     assert "merging" in (BlockProgram().refuse(small) or "")
     assert BlockProgram().guarantee(large) is Guarantee.OPTIMAL
