@@ -22,6 +22,9 @@ from privopt.problems.entropy_boxes import log_balls, phi_balls
 CHUNK = 1 << 13
 """Partial blocks that are bounded together."""
 
+VISITED = 400_000_000
+"""Partial blocks that are bounded in one search, at most: some minute, whatever prices a file gives."""
+
 OUTWARD = 4e-12
 """By how much intervals of masses and feet of tangents are widened, relatively: sums of up to 63 masses, and c ln c, are off by less."""
 
@@ -122,9 +125,11 @@ class BlockTree:
         """
         none = FoundBlocks(np.zeros(1, dtype=np.int64), np.zeros((1, len(self.rows))), np.zeros(1), True)
         waiting, found, total, complete = [(self.size, none)], [none.take(slice(0, 0))], 0, True
+        visited = 0
         while waiting and complete:
             left, partial = waiting.pop()
-            if time.monotonic() > deadline:
+            visited += 2 * partial.size
+            if time.monotonic() > deadline or visited > VISITED:
                 complete = False
                 break
             grown = partial.grown(1 << (left - 1), self.rows[:, left - 1], float(self.prices[left - 1]))

@@ -29,6 +29,9 @@ from privopt.solvers.trade_off.mergings import Stats, impossible, keeps_bound, p
 
 T = TypeVar("T", bound=TradeOff)
 
+LONGEST = 10.0
+"""Seconds that partitions are sought for without a proof, at most, whatever the limit."""
+
 MOST_ALIKE = 48
 """Symbols of a bottleneck, at most: symbols that are alike share its blocks, which are large, and too many are nearly as good."""
 
@@ -65,14 +68,14 @@ class Blocks(Solver[T]):
         if (none := impossible(problem)) is not None:
             return none
         left = budget.remaining
-        program = program_of(problem, budget, time.monotonic() + 0.7 * left)
-        outcome = program.solved(0.1 * left)
+        program, share = program_of(problem, budget, time.monotonic() + 0.7 * left), min(0.1 * left, LONGEST)
+        outcome = program.solved(share)
         budget.progress(0.7, "going through what the prices leave")
         prices, best, proved = outcome.prices, outcome.best, False
         if prices is not None and outcome.light is not None:
             best = Leftover(prices, outcome.light, program.exact).best(time.monotonic() + 0.2 * left, best)
             proved = best.closed
-            best = best if proved else program.sought(prices, best, 0.1 * left)
+            best = best if proved else program.sought(prices, best, share)
         release = None if best.blocks is None else release_of(problem, program.assignment(best.blocks))
         stop = "every partition within the prices tried" if proved else "out of time"
         stats: Stats = {"iterations": program.rounds, "stop": stop}
