@@ -148,7 +148,7 @@ class TradeOffData(ABC):
 
     @cached_property
     def searched(self) -> list[Any]:
-        """What the search through all partitions has found for this object, once it has ended: its bound needs no second one."""
+        """What the last search through all partitions has found, until its bound is asked for."""
         return []
 
     @property

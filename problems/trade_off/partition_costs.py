@@ -1,8 +1,7 @@
-"""What every block of observations costs, for all 2^n blocks, some at a time."""
+"""What blocks of observations cost, and what a partition into them is to reach."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -62,15 +61,6 @@ class BlockCosts:
         secret, useful = np.split(sums[1:, order], [len(self.secret_rows)])
         return replace(self, symbols=order, mass=sums[0, order], secret_rows=secret, useful_rows=useful)
 
-    def parts(self) -> Iterator[tuple[Floats, Floats]]:
-        """What blocks add to I(S;Y) and to I(X;Y), 2^LOW of them at a time.
-
-        (n_s + n_x) 2^n logarithms are taken, the same ones on every machine.
-        """
-        low, high = subset_sums(self.rows[:, :LOW].T), subset_sums(self.rows[:, LOW:].T)
-        for base in high:
-            yield self.of(low + base)
-
     @cached_property
     def rows(self) -> Floats:
         """Mass, and distributions with S and with X, shape (1 + n_s + n_x, n)."""
@@ -84,8 +74,9 @@ class BlockCosts:
 
     @cached_property
     def all(self) -> tuple[Floats, Floats]:
-        """Those of every block, shape (2^n,) each."""
-        parts = list(self.parts())
+        """Those of every block, shape (2^n,) each, 2^LOW of them at a time; their logarithms are the same on every machine."""
+        low, high = subset_sums(self.rows[:, :LOW].T), subset_sums(self.rows[:, LOW:].T)
+        parts = [self.of(low + base) for base in high]
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
 
@@ -139,6 +130,10 @@ class Goal:
     def gain(self, secret: Floats, useful: Floats) -> Floats:
         """What blocks gain."""
         return self.gains[0] * secret + self.gains[1] * useful
+
+    def both(self, secret: Floats, useful: Floats) -> tuple[Floats, Floats]:
+        """What blocks cost, and what they gain."""
+        return self.cost(secret, useful), self.gain(secret, useful)
 
     def entropies(self, costs: BlockCosts, multiplier: float) -> Floats:
         """Weights of -t ln t of the masses in :attr:`BlockCosts.rows`, whose sum is what blocks cost less the multiplier times what they gain."""

@@ -58,8 +58,12 @@ def limit_of(problem: TradeOffData) -> int:
 
 
 def proved_best(problem: TradeOffData, seconds: float) -> Enclosure | None:
-    """Floats around the best objective of all partitions; None if time runs out."""
-    best = best_partition(problem, seconds)
+    """Floats around the best objective of all partitions; None if time runs out.
+
+    Where the same problem has just been searched for an answer, that is not done again: once, so that who verifies later searches anew.
+    """
+    best: Best | None = problem.searched.pop() if problem.searched else best_partition(problem, seconds)
+    problem.searched.clear()
     return None if best is None else best.bound
 
 
@@ -87,9 +91,6 @@ def best_partition(problem: TradeOffData, seconds: float) -> Best | None:
     >>> best.assignment.tolist(), round(best.objective, 6)
     ([0, 2, 0, 1], -0.010622)
     """
-    if problem.searched and seconds > 0:
-        best: Best = problem.searched[0]
-        return best
     deadline = time.monotonic() + seconds
     if len(problem.observation.support) > limit_of(problem):
         return None
@@ -100,7 +101,7 @@ def best_partition(problem: TradeOffData, seconds: float) -> Best | None:
     except OutOfTime:
         return None
     if found is not None:
-        problem.searched.append(found)
+        problem.searched[:] = [found]
     return found
 
 

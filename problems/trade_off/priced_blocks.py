@@ -132,8 +132,7 @@ class Prices:
     ) -> LightBlocks:
         """The blocks of reduced cost at most ``most``, but for errors; see :meth:`BlockTree.below`."""
         found = self.tree.below(most + self.error, deadline=deadline, count=count, width=width)
-        secret, useful = self.costs.of(found.masses)
-        cost, gain = self.goal.cost(secret, useful), self.goal.gain(secret, useful)
+        cost, gain = self.goal.both(*self.costs.of(found.masses))
         reduced = cost - self.multiplier * gain - found.paid
         least = float(reduced.min(initial=0.0))
         reach = most if found.complete else -math.inf

@@ -25,7 +25,6 @@ from privopt.problems.trade_off.partition_costs import BlockCosts, Goal, block_c
 from privopt.problems.trade_off.partitions import numbers_of
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.blocks.generation import program_on
-from privopt.solvers.trade_off.blocks.leftover import Leftover
 from privopt.solvers.trade_off.large import rounds_of, worth_of
 from privopt.solvers.trade_off.mergings import (
     best_kept,
@@ -168,8 +167,7 @@ class Search:
     def _priced(self, blocks: list[Ints]) -> tuple[Floats, Floats]:
         """What blocks cost and gain."""
         masses = np.array([self.costs.rows[:, block].sum(axis=1) for block in blocks])
-        secret, useful = self.costs.of(masses)
-        return self.goal.cost(secret, useful), self.goal.gain(secret, useful)
+        return self.goal.both(*self.costs.of(masses))
 
     def _drawn(self, tries: int) -> Ints:
         """Blocks to divide anew, by turns: any, those that say most, those near one; at least two, or all if they are small."""
@@ -203,10 +201,7 @@ class Search:
         seconds = min(SECONDS, budget.remaining)
         now = time.monotonic()
         program = program_on(costs, goal, bits, Budget(deadline=now + seconds), now + 0.7 * seconds)
-        outcome = program.solved(0.1 * seconds)
-        best = outcome.best
-        if outcome.prices is not None and outcome.light is not None:
-            best = Leftover(outcome.prices, outcome.light).best(now + seconds, best)
+        best = program.solved(0.1 * seconds).best
         if best.blocks is None or not best.cost < cost - WORTH:
             return None
         numbers = np.array(numbers_of(best.blocks.tolist()))[place]

@@ -24,7 +24,6 @@ from privopt.problems.trade_off.bound import analytic_bound
 from privopt.problems.trade_off.priced_blocks import MAX_PRICED, Prices
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.blocks.generation import program_of
-from privopt.solvers.trade_off.blocks.leftover import Leftover
 from privopt.solvers.trade_off.mergings import Stats, impossible, keeps_bound, proposed, release_of
 
 T = TypeVar("T", bound=TradeOff)
@@ -68,26 +67,21 @@ class Blocks(Solver[T]):
         if (none := impossible(problem)) is not None:
             return none
         left = budget.remaining
-        program, share = program_of(problem, budget, time.monotonic() + 0.7 * left), min(0.1 * left, LONGEST)
-        outcome = program.solved(share)
-        budget.progress(0.7, "going through what the prices leave")
-        prices, best, proved = outcome.prices, outcome.best, False
-        if prices is not None and outcome.light is not None:
-            best = Leftover(prices, outcome.light, program.exact).best(time.monotonic() + 0.2 * left, best)
-            proved = best.closed
-            best = best if proved else program.sought(prices, best, share)
+        program = program_of(problem, budget, time.monotonic() + 0.7 * left)
+        outcome = program.solved(min(0.1 * left, LONGEST))
+        best, prices = outcome.best, outcome.prices
         release = None if best.blocks is None else release_of(problem, program.assignment(best.blocks))
-        stop = "every partition within the prices tried" if proved else "out of time"
+        stop = "every partition within the prices tried" if best.closed else "out of time"
         stats: Stats = {"iterations": program.rounds, "stop": stop}
         if release is None or not keeps_bound(problem, release):
             return proposed(problem, None, stats)
-        if prices is None or outcome.light is None:
+        if prices is None:
             return proposed(problem, release, stats)
-        claimed = prices.goal.offset[1] - (best.cost if proved else prices.base)
+        claimed = prices.goal.offset[1] - (best.cost if best.closed else prices.base)
         if analytic_bound(problem) <= claimed:
             return proposed(problem, release, stats)
         return Proposal(
-            release, claimed, dual_of(problem, prices, best.cost if proved else None), stats=stats
+            release, claimed, dual_of(problem, prices, best.cost if best.closed else None), stats=stats
         )
 
 

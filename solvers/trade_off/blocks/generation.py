@@ -17,10 +17,10 @@ from privopt.problems.trade_off.partition_costs import BlockCosts, Goal, block_c
 from privopt.problems.trade_off.partitions import Exact, numbers_of
 from privopt.problems.trade_off.priced_blocks import LightBlocks, Prices
 from privopt.problems.trade_off.problem import TradeOff
-from privopt.solvers.trade_off.blocks.exchange import Exchange
 from privopt.solvers.trade_off.blocks.leftover import NONE, Best, Leftover, better
-from privopt.solvers.trade_off.blocks.pool import Pool, cheapest, members_of
+from privopt.solvers.trade_off.blocks.pool import Pool, cheapest, members_of, priced
 from privopt.solvers.trade_off.blocks.program import Restricted, dive, integral
+from privopt.solvers.trade_off.blocks.two_blocks import TwoBlocks
 
 POOL = 1 << 14
 """Blocks that join the pool at a time, at most."""
@@ -55,11 +55,10 @@ WHOLE = 1500
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Prices, the blocks that they leave (None if not all are known), and the best partition that was met on the way."""
+    """The best partition that was met, closed if no other is better, and prices that leave no block a negative reduced cost, if there are any."""
 
-    prices: Prices | None
-    light: LightBlocks | None
     best: Best
+    prices: Prices | None = None
 
 
 @dataclass(eq=False)
@@ -113,9 +112,10 @@ class Program:
         return numbers[np.argsort(self.costs.symbols)]
 
     def solved(self, seconds: float) -> Outcome:
-        """Prices of the program with the blocks that they leave; without these when time runs out.
+        """The best partition with the prices that prove it, or the best that was met until time ran out.
 
-        Partitions into the blocks of the pool are sought for about so many seconds: before all blocks are, and at the end.
+        Partitions into the blocks of the pool are sought for about so many seconds before all blocks are, and at the end; the
+        partitions that prices leave are gone through for twice as long.
         """
         prices: Prices | None = None
         stalled = False  # what is found is known, and its negative reduced costs are what HiGHS tolerates
@@ -132,11 +132,11 @@ class Program:
                 if self.size * cheap.least >= -CLOSE or stalled:
                     cheap = self._within(prices, best.cost)
                     if cheap.complete and (stalled or -self.size * cheap.least <= CLOSE):
-                        return self._settled(prices, cheap, best)
+                        return self._settled(prices, cheap, best, seconds)
                 stalled = not self._join(prices, cheap)
         except OutOfTime:
             self.budget.progress(0.6, "out of time")
-        return Outcome(prices, None, best if prices is None else self._pooled(prices, best, seconds))
+        return Outcome(best if prices is None else self._pooled(prices, best, seconds))
 
     def _first(self, prices: Prices, best: Best, seconds: float) -> Best:
         """A good partition before all blocks are sought that a better one may hold: that takes little where symbols are few."""
@@ -157,15 +157,19 @@ class Program:
                 return found
         return prices.light(0.0, deadline=self.deadline, count=POOL)
 
-    def _settled(self, prices: Prices, found: LightBlocks, best: Best) -> Outcome:
-        """Prices that leave no block a negative reduced cost, with the blocks that matter."""
+    def _settled(self, prices: Prices, found: LightBlocks, best: Best, seconds: float) -> Outcome:
+        """The best partition that prices leave, which are raised so far that no block has a negative reduced cost."""
         raised = replace(prices, prices=prices.prices + found.least)
-        members = members_of(found.blocks, self.size)
-        reduced = found.costs - raised.multiplier * found.gains - members @ raised.prices
+        reduced = (
+            found.costs
+            - raised.multiplier * found.gains
+            - members_of(found.blocks, self.size) @ raised.prices
+        )
         light = replace(
             found, reduced=np.maximum(reduced, 0.0), least=min(0.0, float(reduced.min(initial=0.0)))
         )
-        return Outcome(raised, light, best)
+        best = Leftover(raised, light, self.exact).best(time.monotonic() + 2 * seconds, best)
+        return Outcome(best if best.closed else self._sought(raised, best, seconds), raised)
 
     def _pooled(self, prices: Prices, best: Best, seconds: float) -> Best:
         """The best partition into blocks of the pool, as far as the time allows, or the best before.
@@ -174,7 +178,7 @@ class Program:
         """
         found = self._gone_through(prices, seconds / 6)
         best = better(replace(found, closed=False), best)
-        return best if found.closed else self.sought(prices, best, seconds * 5 / 6)
+        return best if found.closed else self._sought(prices, best, seconds * 5 / 6)
 
     def _gone_through(self, prices: Prices, seconds: float) -> Best:
         """The best partition into blocks of the pool, or the best that was met in the time; closed among these blocks alone."""
@@ -182,7 +186,7 @@ class Program:
         light = LightBlocks(pool.blocks, np.maximum(reduced, 0.0), pool.cost, pool.gain, 0.0, math.inf)
         return Leftover(prices, light, self.exact).best(time.monotonic() + seconds)
 
-    def sought(self, prices: Prices, best: Best, seconds: float) -> Best:
+    def _sought(self, prices: Prices, best: Best, seconds: float) -> Best:
         """The best partition that a dive, exchanges and branch and bound find in the time, or the best before."""
         until, pool = time.monotonic() + seconds, self.pool
         reduced = pool.reduced(prices.prices, prices.multiplier)
@@ -203,16 +207,14 @@ class Program:
     def _near(self, blocks: Ints, until: float) -> Best:
         """The best partition near one that was met, if it gains what is needed for sure."""
         need = -math.inf if self.need is None else self.need + self.goal.gain_error
-        near = Exchange(self.costs, self.goal, need, blocks.tolist()).improved(until)
+        near = TwoBlocks(self.costs, self.goal, need, blocks.tolist()).improved(until)
         some = self._priced(near)
         if math.fsum(some.gain.tolist()) < need:
             return NONE
         return Best(near, math.fsum(some.cost.tolist()), False)
 
     def _priced(self, blocks: Ints) -> Pool:
-        members = members_of(blocks, self.size)
-        secret, useful = self.costs.of(members @ self.costs.rows.T)
-        return Pool(blocks, self.goal.cost(secret, useful), self.goal.gain(secret, useful), members)
+        return priced(self.costs, self.goal, blocks)
 
     def _join(self, prices: Prices, found: LightBlocks) -> bool:
         """Let the found blocks join the pool, the cheapest ones if they are many; dear columns leave the program.
@@ -291,9 +293,7 @@ def program_on(costs: BlockCosts, goal: Goal, start: Ints, budget: Budget, deadl
     bits = 1 << np.arange(n)
     pairs = (bits[:, None] | bits)[np.triu_indices(n, 1)]
     blocks = np.unique(np.concatenate([bits, pairs, bits.sum()[None], start]))
-    members = members_of(blocks, n)
-    secret, useful = costs.of(members @ costs.rows.T)
-    pool = Pool(blocks, goal.cost(secret, useful), goal.gain(secret, useful), members)
+    pool = priced(costs, goal, blocks)
     shared = costs.mass * (pool.cost[-1] / costs.mass.sum())
     every = np.arange(len(blocks))
     return Program(costs, goal, budget, deadline, pool, every, every[:0], start, (shared, 0.0))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from privopt.arrays import Floats, Ints
+from privopt.problems.trade_off.partition_costs import BlockCosts, Goal
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,12 @@ class Pool:
             np.concatenate([self.gain, other.gain]),
             np.concatenate([self.members, other.members]),
         )
+
+
+def priced(costs: BlockCosts, goal: Goal, blocks: Ints) -> Pool:
+    """Blocks with what they cost and gain."""
+    members = members_of(blocks, len(costs.symbols))
+    return Pool(blocks, *goal.both(*costs.of(members @ costs.rows.T)), members)
 
 
 def members_of(blocks: Ints, size: int) -> Floats:

@@ -20,9 +20,9 @@ from privopt.problems.trade_off.partition_costs import block_costs, goal_of
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.block_exchange import BlockExchange, BottleneckExchange
 from privopt.solvers.trade_off.block_program import BlockProgram, BottleneckBlockProgram
-from privopt.solvers.trade_off.blocks.exchange import Exchange
 from privopt.solvers.trade_off.blocks.pool import Pool, members_of
 from privopt.solvers.trade_off.blocks.program import Restricted, dive
+from privopt.solvers.trade_off.blocks.two_blocks import TwoBlocks
 
 Table = NDArray[np.float64]
 
@@ -182,12 +182,12 @@ def test_exchanges_only_improve(seed: int) -> None:
         return float(goal.cost(secret, useful).sum()), float(goal.gain(secret, useful).sum())
 
     cost, gain = totals(blocks)
-    after = Exchange(costs, goal, gain, blocks).improved(math.inf).tolist()
+    after = TwoBlocks(costs, goal, gain, blocks).improved(math.inf).tolist()
     assert sum(after) == (1 << 12) - 1
     assert all(a & b == 0 for i, a in enumerate(after) for b in after[:i])
     assert totals(after)[0] <= cost + 1e-12
     assert totals(after)[1] >= gain - 1e-12
-    assert sorted(Exchange(costs, goal, gain, after).improved(math.inf).tolist()) == sorted(after)
+    assert sorted(TwoBlocks(costs, goal, gain, after).improved(math.inf).tolist()) == sorted(after)
 
 
 def covering(seed: int) -> tuple[Pool, int]:

@@ -23,6 +23,7 @@ from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off import partition_search as _partition_search
 from privopt.problems.trade_off.partitions import best_partition
 from privopt.problems.trade_off.problem import TradeOff
+from privopt.solvers.trade_off.exact_merging import ExactMerging
 from privopt.solvers.trade_off.mergings import merging_table
 from privopt.solvers.trade_off.pairs import SCORES, PairRule, merge_path
 from privopt.solvers.trade_off.pairwise import Greedy, PlainGreedy, plain_path
@@ -452,3 +453,21 @@ def test_the_bottleneck_on_the_way_of_the_agglomerative_merges() -> None:
     solution = solve(problem, "agglomerative")
     assert solution.objective == pytest.approx(definitions(joint, list(range(6)))[0], abs=1e-12)
     assert sorted(map(sorted, solution.mechanism.blocks)) == [[0, 1, 2], [3, 4, 5]]  # type: ignore[union-attr]
+
+
+def test_a_search_serves_one_bound_and_a_later_check_searches_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = PrivacyFunnel(lecture_joint(), theta_fraction=0.7, form="merging")
+    calls = []
+    search = _partition_search.Search.run
+
+    def counted(self: _partition_search.Search) -> list[int] | None:
+        calls.append(1)
+        return search(self)
+
+    monkeypatch.setattr(_partition_search.Search, "run", counted)
+    proposal = ExactMerging().run(problem, Budget())
+    assert len(calls) == 1
+    first = problem.prove_bound(proposal.dual)
+    assert len(calls) == 1
+    assert problem.prove_bound(proposal.dual) == first
+    assert len(calls) == 2

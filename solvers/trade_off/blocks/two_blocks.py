@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privopt.arrays import Floats, Ints
+from privopt.arrays import Ints
 from privopt.problems.trade_off.partition_costs import BlockCosts, Goal, subset_sums
 
 TOGETHER = 14
@@ -19,7 +19,7 @@ WORTH = 1e-12
 
 
 @dataclass(eq=False)
-class Exchange:
+class TwoBlocks:
     """A partition that changes: its blocks as bits, what each costs and gains, and the pairs that were tried in vain.
 
     Parameters
@@ -67,18 +67,14 @@ class Exchange:
         if not block:
             return 0.0, 0.0
         held = [i for i in range(len(self.costs.symbols)) if block >> i & 1]
-        cost, gain = self._priced(self.costs.rows[:, held].sum(axis=1)[None])
+        cost, gain = self.goal.both(*self.costs.of(self.costs.rows[:, held].sum(axis=1)[None]))
         return float(cost[0]), float(gain[0])
-
-    def _priced(self, masses: Floats) -> tuple[Floats, Floats]:
-        secret, useful = self.costs.of(masses)
-        return self.goal.cost(secret, useful), self.goal.gain(secret, useful)
 
     def _divided(self, a: int, b: int, values: dict[int, tuple[float, float]]) -> tuple[int, int] | None:
         """Two parts of both blocks that cost less and leave the partition what it needs, or None."""
         held = [i for i in range(len(self.costs.symbols)) if (a | b) >> i & 1]
         sums = subset_sums(self.costs.rows[:, held].T)
-        cost, gain = self._priced(sums)
+        cost, gain = self.goal.both(*self.costs.of(sums))
         half = len(sums) // 2  # the last symbol is in the second part
         both, gained = cost[:half] + cost[: half - 1 : -1], gain[:half] + gain[: half - 1 : -1]
         others = math.fsum(values[c][1] for c in self.blocks if c not in (a, b))
