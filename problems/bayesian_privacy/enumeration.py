@@ -30,6 +30,7 @@ from privopt.measures.bayesian.tables import EXACT_SMALL
 from privopt.measures.bound import Bound
 from privopt.models import MarkovChain
 from privopt.problems.bayesian_privacy.lattice import Lattice
+from privopt.problems.bayesian_privacy.pairs import Clock
 from privopt.problems.bayesian_privacy.sides import Side, arrangements, count_arrangements
 
 if TYPE_CHECKING:
@@ -139,6 +140,46 @@ def _convolved(one: Floats, others: Floats, own: int) -> Floats:
     shifted = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(padded, width)[width:0:-1])
     some = max(1, _ONE_THREAD // width**2)
     return np.concatenate([others[i : i + some] @ shifted for i in range(0, len(others), some)])
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Noise on a count, a sum or a mean of a chain that is not long: all adversaries are kept.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+    lattice : Lattice
+    length : int
+
+    Examples
+    --------
+    >>> listed = Listed(MarkovChain([[0.8, 0.2], [0.3, 0.7]]), Lattice((0, 1), Fraction(1), Fraction(0)), 5)
+    >>> round(listed.read(0.5).value, 10), listed.share_leaked
+    (1.2544221173, Fraction(1, 1))
+    """
+
+    chain: MarkovChain
+    lattice: Lattice
+    length: int
+
+    @property
+    def seconds(self) -> float:
+        """Predicted seconds of a reading."""
+        return ENTRY_SECONDS * entries(self.chain, self.lattice, self.length)
+
+    @property
+    def share_leaked(self) -> Fraction:
+        """A share of its level that noise of every level leaks."""
+        return share_leaked(self.chain, self.lattice, self.length)
+
+    def read(self, tau: float, clock: Clock | None = None) -> Bound:
+        """The leakage of noise of a level, in floats; a reading is not long, so that no clock is looked at."""
+        return enumerated(self.chain, self.lattice, self.length, tau)
+
+    def enclose(self, tau: float) -> tuple[float, float]:
+        """Floats around that leakage, proved; the upper one is inf where balls do not decide."""
+        return enclose_enumerated(self.chain, self.lattice, self.length, tau)
 
 
 @lru_cache(maxsize=256)
@@ -259,7 +300,7 @@ def enclose_enumerated(chain: MarkovChain, lattice: Lattice, length: int, tau: f
     low, high, bits = 0.0, math.inf, _BITS
     while bits <= MAX_BITS:
         with ctx.workprec(bits):
-            leakage, moved = _enclosed(cases, lattice.steps, arb(tau) * share), 2 * arb(tau) * stray
+            leakage, moved = enclosed(cases, lattice.steps, arb(tau) * share), 2 * arb(tau) * stray
             if leakage.is_finite():
                 low, high = max(ball_floor(leakage - moved), 0.0) + 0.0, ball_ceiling(leakage + moved)
         wide = high - low - 4.0 * float(lattice.stray) * tau
@@ -284,13 +325,14 @@ def _decisive(adversaries: Table, rate: float) -> tuple[Case, ...]:
     return tuple(adversaries.cases[i] for i in near.tolist())
 
 
-def _enclosed(cases: tuple[Case, ...], steps: tuple[int, ...], rate: arb) -> arb:
+def enclosed(cases: tuple[Case, ...], steps: tuple[int, ...], rate: arb) -> arb:
+    """A ball around the leakage of noise to some adversaries: left and right sides, what each value adds, nats a unit."""
     from flint import arb
 
     factor, largest, seen = (-rate).exp(), arb(1), set[tuple[tuple[int, ...], ...]]()
     for left, right in cases:
-        rows = _reduced(left, right, steps)
-        if rows not in seen:
+        rows = _reduced(left, right, steps) if _values(left, right) > 1 else ()
+        if rows and rows not in seen:
             seen.add(rows)
             for values in zip(*(_densities_in_balls(row, factor) for row in rows), strict=True):
                 top, bottom = values[0], values[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from privopt.mechanisms.noise.statistics import counted, spacing
+from privopt.mechanisms.noise.statistics import MOST_RECORDS, counted, spacing
 from privopt.models import MarkovChain
 from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
 
@@ -35,7 +35,7 @@ class Lattice:
 
 
 def lattice_of(data: BayesianPrivacyData) -> Lattice | None:
-    """The lattice of a query on a chain of given length, or None where there is none as coarse.
+    """The lattice of a query on a chain, or None where there is none as coarse.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def lattice_of(data: BayesianPrivacyData) -> Lattice | None:
     Fraction(1, 2)
     """
     chain = data.model
-    if not isinstance(chain, MarkovChain) or data.ambiguity is not None or data.length is None:
+    if not isinstance(chain, MarkovChain) or data.ambiguity is not None:
         return None
     if data.query == "count" or isinstance(data.query, tuple):
         place = chain.states.index(counted(data.query, chain.states))
@@ -54,16 +54,15 @@ def lattice_of(data: BayesianPrivacyData) -> Lattice | None:
     if data.query not in ("sum", "mean") or data.clip is None:
         return None
     low, high = map(Fraction, data.clip)
-    divisor = data.length if data.query == "mean" else 1
+    records = data.length or MOST_RECORDS
+    divisor = records if data.query == "mean" else 1
     numbers = [Fraction(x) for x in chain.states if isinstance(x, (int, float))]
     values = [min(max(x, low), high) / divisor for x in numbers]
     steps, unit = _steps(values)
     if not steps:
         return None
     grid = spacing(data.query, data.clip, data.length)[1]
-    apart = data.length * max(
-        abs(x - min(values) - unit * step) for x, step in zip(values, steps, strict=True)
-    )
+    apart = records * max(abs(x - min(values) - unit * step) for x, step in zip(values, steps, strict=True))
     rounded = Fraction(0) if all((x / grid).denominator == 1 for x in values) else grid
     sensitivity = Fraction(data.sensitivity)
     return Lattice(steps, unit / sensitivity, (apart + rounded) / sensitivity)

@@ -27,20 +27,34 @@ from functools import lru_cache
 
 from privopt.core.exact import ball_floor
 from privopt.core.problem import Enclosure
-from privopt.errors import InvalidProblem
 from privopt.measures.bayesian.gaussian import gaussian_factor
 from privopt.measures.bayesian.leakage import bayesian_leakage
 from privopt.measures.bayesian.markov import recursion_seconds
-from privopt.measures.bayesian.proof import Setting, dependent, prove_leak, prove_leakage
+from privopt.measures.bayesian.proof import GENERAL, Setting, dependent, prove_leak, prove_leakage
 from privopt.measures.bound import Bound
 from privopt.mechanisms import Query
 from privopt.mechanisms.noise.shapes import enclosed_error
-from privopt.mechanisms.noise.statistics import spacing
+from privopt.mechanisms.noise.statistics import spacing, up
 from privopt.models import CovarianceAmbiguity, GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy import enumeration
 from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
+from privopt.problems.bayesian_privacy.enumeration import Listed
+from privopt.problems.bayesian_privacy.forgetting import LEAST_BUDGET, Forgetting, forgetting
 from privopt.problems.bayesian_privacy.lattice import Lattice, lattice_of
+from privopt.problems.bayesian_privacy.pairs import Clock
 from privopt.problems.bayesian_privacy.validation import Records, Sets
+
+LISTED = 300_000
+"""Probabilities up to which all adversaries are listed, and their leakage enclosed with nothing added."""
+
+CLOSE = 1e-9
+"""Ends of an enclosure that differ by less, relatively, are not drawn together by other bounds."""
+
+PATIENCE = 0.1
+"""Seconds that a recursion may take where the number of records keeps epsilon by itself."""
+
+PRODUCT_SECONDS = 0.02
+"""Seconds of what a mechanism of products leaks on a chain of a few states."""
 
 _BITS = 160
 
@@ -67,38 +81,32 @@ def setting(data: BayesianPrivacyData) -> Setting:
 
 
 def enumerable(data: BayesianPrivacyData) -> bool:
-    """Whether the leakage of the noisy query itself is read: noise on a count, a sum or a mean of a chain that is not long."""
-    return _counted(data) is not None
+    """Whether the leakage of the noisy query itself is read: noise on a count, a sum or a mean of a chain that is short or forgets."""
+    return own(data) is not None
 
 
-def _counted(data: BayesianPrivacyData) -> tuple[MarkovChain, Lattice, int] | None:
-    """The chain, what its states add, and the number of records of an enumerable problem."""
+def own(data: BayesianPrivacyData) -> Listed | Forgetting | None:
+    """What tells the leakage of the noisy query itself, or None.
+
+    Adversaries are listed where they are not many, and otherwise those with known records near the target where the chain forgets, or
+    listed all the same where they can be kept.
+    """
     chain, n = data.model, data.length
-    if not isinstance(chain, MarkovChain) or n is None or data.mechanism == "randomised_response":
-        return None
-    # a count has the finest lattice: what is too long for it is too long for all
-    if n > enumeration.MOST_ENTRIES or chain.k * n * n > enumeration.MOST_ENTRIES:
+    if not isinstance(chain, MarkovChain) or data.mechanism == "randomised_response":
         return None
     lattice = lattice_of(data)
-    if lattice is None or enumeration.entries(chain, lattice, n) > enumeration.MOST_ENTRIES:
-        return None
-    return chain, lattice, n
+    return None if lattice is None else _own(chain, lattice, n, data.epsilon >= LEAST_BUDGET)
 
 
-def counted(data: BayesianPrivacyData) -> tuple[MarkovChain, Lattice, int]:
-    """The same of a problem that is enumerable.
-
-    Raises
-    ------
-    InvalidProblem
-        If it is not.
-    """
-    found = _counted(data)
-    if found is None:
-        raise InvalidProblem(
-            "only counts, sums and means of chains of a given length, not long, are enumerated"
-        )
-    return found
+@lru_cache(maxsize=64)
+def _own(chain: MarkovChain, lattice: Lattice, n: int | None, fine: bool) -> Listed | Forgetting | None:
+    # a count has the finest lattice: what is too long for it is too long for all
+    short = n is not None and chain.k * n * n <= enumeration.MOST_ENTRIES
+    count = enumeration.entries(chain, lattice, n) if short and n is not None else math.inf
+    near = forgetting(chain, lattice, n) if fine and count > LISTED else None
+    if near is None and n is not None and count <= enumeration.MOST_ENTRIES:
+        return Listed(chain, lattice, n)
+    return near
 
 
 def bound(data: BayesianPrivacyData, tau: float, method: str = "best") -> Bound:
@@ -131,9 +139,9 @@ def _bound(model: Records | Sets, tau: float, length: int | None, method: str, s
 
 def reading_seconds(data: BayesianPrivacyData) -> float:
     """Predicted seconds of one reading: a walk along a chain, a table of adversaries, or the first reading of Gaussian records."""
-    listed = _counted(data)
-    if listed is not None:
-        return enumeration.ENTRY_SECONDS * enumeration.entries(*listed)
+    noisy = own(data)
+    if noisy is not None:
+        return noisy.seconds
     return _reading_seconds(judged_model(data), data.length, data.scope)
 
 
@@ -146,17 +154,28 @@ def _reading_seconds(model: Records | Sets, length: int | None, scope: str) -> f
     return 0.0
 
 
-def reading(data: BayesianPrivacyData, tau: float) -> Bound:
+def bounding_seconds(data: BayesianPrivacyData) -> float:
+    """Predicted seconds of proving that a level is too high."""
+    chain = data.model
+    if own(data) is None and isinstance(chain, MarkovChain) and chain.k > 2 and data.ambiguity is None:
+        return PRODUCT_SECONDS * (1.0 + chain.k**2 / 50.0)
+    return reading_seconds(data)
+
+
+def reading(data: BayesianPrivacyData, tau: float, clock: Clock | None = None) -> Bound:
     """The leakage of noise of level tau, in floats.
 
-    For a count, sum or mean of a chain that is not long it is that of the noisy answer itself, by enumeration; else that of the worst mechanism
-    of the level, or the best bound on it.
+    For a count, sum or mean of a chain that is short or forgets it is that of the noisy answer itself; else that of the worst mechanism
+    of the level, or the best bound on it. Raises TimeoutError where no seconds are left by the clock.
     """
+    noisy = own(data)
+    if noisy is None or tau == 0:
+        return bound(data, tau, "general" if _few(data, tau) else "best")
+    read = noisy.read(tau, clock)
+    if read.exact and read.value < math.inf:
+        return read
     best = bound(data, tau)
-    if not enumerable(data) or tau == 0:
-        return best
-    own = enumeration.enumerated(*counted(data), tau)
-    return own if own.value <= best.value else Bound(best.value, True, best.method, best.scope)
+    return read if read.value <= best.value else replace(best, exact=False)
 
 
 def proved_leakage(data: BayesianPrivacyData, tau: float, excess: float = 0.0) -> tuple[float, float, str]:
@@ -170,12 +189,14 @@ def proved_leakage(data: BayesianPrivacyData, tau: float, excess: float = 0.0) -
     >>> proved_leakage(pair, 0.5)
     (0.0, 0.75, 'gaussian-column in rationals')
     """
-    if enumerable(data) and 0 < tau < math.inf:
-        low, high = enumeration.enclose_enumerated(*counted(data), tau)
-        if high < math.inf:
-            return low, high, "every adversary in balls"
+    noisy = own(data) if 0 < tau < math.inf else None
+    low, high = noisy.enclose(tau) if noisy is not None else (0.0, math.inf)
+    if high < math.inf and (high <= data.epsilon or high - low <= CLOSE * high):
+        return low, high, "every adversary in balls"
+    if noisy is None and data.length is not None and _few(data, tau):
+        return 0.0, up(data.length * Fraction(tau)), GENERAL
     proved, method = prove_leakage(setting(data), tau, data.epsilon * (1.0 + excess))
-    return 0.0, proved, method
+    return (low, high, "every adversary in balls") if high <= proved else (min(low, proved), proved, method)
 
 
 def level_enclosure(data: BayesianPrivacyData, tau: float) -> Enclosure:
@@ -184,6 +205,15 @@ def level_enclosure(data: BayesianPrivacyData, tau: float) -> Enclosure:
         return 0.0, 0.0
     high = proved_leakage(data, tau)[1]
     return min(prove_leak(setting(data), tau), high), high
+
+
+def _few(data: BayesianPrivacyData, tau: float) -> bool:
+    """Whether a chain has so few records that their number will do, where a closer bound takes long."""
+    n = data.length
+    few = (
+        n is not None and isinstance(data.model, MarkovChain) and n * Fraction(tau) <= Fraction(data.epsilon)
+    )
+    return few and reading_seconds(data) > PATIENCE
 
 
 def prove_dual(data: BayesianPrivacyData, dual: object, *, any_query: bool = False) -> Enclosure | None:
@@ -220,11 +250,14 @@ def prove_level(data: BayesianPrivacyData, tau: float, *, any_query: bool = Fals
 
 def _too_high(data: BayesianPrivacyData, tau: float, any_query: bool) -> bool:
     """Whether noise of every level above leaks more than epsilon."""
-    if enumerable(data):
-        if enumeration.enclose_enumerated(*counted(data), tau)[0] > data.epsilon:
-            return True
-        share = enumeration.share_leaked(*counted(data))
-        return share > 0 and Fraction(tau) * share >= Fraction(data.epsilon)
+    noisy = own(data)
+    if any_query and isinstance(noisy, Forgetting):  # version 0.1.0 read any mechanism of the level
+        noisy = None
+    if noisy is not None:
+        share = noisy.share_leaked
+        return noisy.enclose(tau)[0] > data.epsilon or (
+            share > 0 and Fraction(tau) * share >= Fraction(data.epsilon)
+        )
     records = setting(data)
     return prove_leak(replace(records, sums=records.sums and not any_query), tau) >= data.epsilon
 

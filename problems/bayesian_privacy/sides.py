@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 from typing import TYPE_CHECKING
 
 from privopt.models import MarkovChain
@@ -51,7 +52,7 @@ def arrangements(chain: MarkovChain, values: Sequence[int], length: int) -> Iter
     Where one step serves all records and every value is possible at all times, targets with the same surroundings are
     listed once.
     """
-    weights = [_integers(chain, t) for t in range(length - 1)]
+    weights = [integer_step(chain, t) for t in range(length - 1)]
     initial = list(chain.exact_initial.weights)
     everywhere = all(initial) and all(map(any, zip(*(weights or [[initial]])[0], strict=True)))
     if chain.homogeneous and everywhere and length > 1:
@@ -79,7 +80,7 @@ def count_arrangements(chain: MarkovChain, length: int) -> int:
     return sum((k * i + 1) * (k * (n - 1 - i) + 1) for i in range(min(n, 10**4))) * (1 + n // 10**4) ** 3
 
 
-def _integers(chain: MarkovChain, t: int) -> list[list[int]]:
+def integer_step(chain: MarkovChain, t: int) -> list[list[int]]:
     """The step from record t, times a common factor."""
     rows = chain.exact_step(t)
     common = math.lcm(*(row.total for row in rows))
@@ -101,15 +102,35 @@ def _everywhere(
 
 def _grown(step: Steps, ends: list[int], values: Sequence[int], length: int) -> list[Side]:
     """Sides of every size, by the step towards the target."""
-    sides = []
     starts = [(False, ends)] + [(True, [row[z] for row in step]) for z in range(len(step))]
-    for known, weights in starts:
-        polynomials = _constants(weights)
-        for records in range(int(known), length):
-            if any(polynomials):
-                sides.append(Side(records, known, polynomials))
-            polynomials = _advanced(step, polynomials, values)
-    return sides
+    listed = [islice(grown(step, weights, known, values), length - known) for known, weights in starts]
+    return [side for sides in listed for side in sides if any(side.polynomials)]
+
+
+def grown(step: Steps, weights: Sequence[int], known: bool, values: Sequence[int]) -> Iterator[Side]:
+    """Sides of one unknown record more each, by the step towards the target, from none.
+
+    Parameters
+    ----------
+    step : k rows of k integers
+        Entry (x, u) goes with value x of a record and u of the next one away from the target.
+    weights : k integers
+        For each value of the last unknown record, or of the target where there is none.
+    known : bool
+        Whether they come from a known record beyond.
+    values : k integers
+        What each value of a record adds.
+
+    Examples
+    --------
+    >>> sides = grown([[1, 1], [1, 3]], [1, 1], False, (0, 1))
+    >>> [str(p) for p in (next(sides), next(sides))[1].polynomials]
+    ['x + 1', '3*x + 1']
+    """
+    polynomials = _constants(weights)
+    for records in count():
+        yield Side(records + known, known, polynomials)
+        polynomials = _advanced(step, polynomials, values)
 
 
 def _rights(

@@ -74,9 +74,17 @@ def value(problem: BayesianPrivacy, tau: float, method: str) -> float:
 
 
 def largest_level(
-    leakage: Callable[[float], float], epsilon: float, budget: Budget, most: float | None = None
+    leakage: Callable[[float], float],
+    epsilon: float,
+    budget: Budget,
+    most: float | None = None,
+    *,
+    vanishes: bool = False,
 ) -> float:
-    """The largest level read in time, at most epsilon or ``most``, with a leakage of at most epsilon; 0 if there is none."""
+    """The largest level read in time, at most epsilon or ``most``, with a leakage of at most epsilon; 0 if there is none.
+
+    A small level is read first, as some bounds never come down to epsilon, unless the leakage ``vanishes`` with the level.
+    """
     allowed = 0.0
 
     def timed(tau: float) -> float:
@@ -92,7 +100,9 @@ def largest_level(
         return nats
 
     try:
-        return 0.0 if timed(epsilon * 2.0**-60) > epsilon else calibrate(timed, epsilon, most=most)
+        if not vanishes and timed(epsilon * 2.0**-60) > epsilon:
+            return 0.0
+        return calibrate(timed, epsilon, most=most)
     except _TimeUp:
         return allowed
 
@@ -183,7 +193,7 @@ def proposal(
     """
     mechanism = problem.answer(tau if printed else problem.within(tau))
     stats = {**stats, "tau": mechanism.tau, "factor": problem.epsilon / tau if tau > 0 else math.inf}
-    slow = reading_seconds(problem)
+    slow = levels.bounding_seconds(problem)
     for t in (*(tau * (1 + step) for step in STEPS), problem.epsilon, problem.epsilon * (1 + STEPS[0])):
         if budget is not None and budget.remaining <= slow:
             break
@@ -222,7 +232,11 @@ def standing(problem: BayesianPrivacy, method: str) -> Guarantee:
     Where a reading takes long this is what the bound is known for, not what it comes to.
     """
     if reading_seconds(problem) > CHECKED:
-        if method not in ("markov-recursion", "gaussian-column", "gaussian-h-matrix"):
+        if levels.enumerable(problem) or method not in (
+            "markov-recursion",
+            "gaussian-column",
+            "gaussian-h-matrix",
+        ):
             return Guarantee.FEASIBLE
         return Guarantee.OPTIMAL if getattr(problem.model, "k", 3) == 2 else Guarantee.BOUNDED
     best = levels.reading(problem, problem.epsilon)

@@ -13,12 +13,13 @@ from privopt.measures.bayesian.markov import laplace_tail, markov_recursion, wal
 from privopt.measures.bayesian.rays import MOST_STATES
 from privopt.models import MarkovChain
 from privopt.problems.bayesian_privacy import levels
-from privopt.problems.bayesian_privacy.enumeration import Worst
+from privopt.problems.bayesian_privacy.enumeration import Listed, Worst
+from privopt.problems.bayesian_privacy.forgetting import Forgetting
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 from privopt.solvers.bayesian_privacy import _calibrated as calibrated
 
-JUDGED = 2.5
-"""Readings' time that is left for the judgement of a proposal."""
+JUDGED = 1.3
+"""Readings' time that is left for the proof of a proposal; what its judgement takes beyond is not the solver's."""
 SLACK = 0.5
 """Seconds of that which may lie past the deadline."""
 MANY_RAYS = 5
@@ -169,11 +170,12 @@ def _tail_seconds(problem: BayesianPrivacy) -> float:
 @register
 @dataclass(frozen=True)
 class ExactSmall(Solver[BayesianPrivacy]):
-    """Counts, sums and means of chains that are not long: the leakage of the noise itself, with every adversary enumerated.
+    """Counts, sums and means of chains that are short or forget: the leakage of the noise itself, to every adversary who matters.
 
     That is what the noisy answer leaks, not any mechanism of its level. The gain is large where neighbours differ: a
-    chain that changes state with probability 0.8, six records, level 1: the count leaks 1 nat, some mechanism of that
-    level 2.76. Only the nearest known record on each side matters, and the sides are independent.
+    chain that changes state with probability 0.8, any number of records, level 1: the count leaks 1 nat, some mechanism of that
+    level 3.14. Only the nearest known record on each side matters, the sides are independent, and a record far away adds
+    no more than the chain remembers.
     """
 
     solves: ClassVar = BayesianPrivacy
@@ -189,21 +191,44 @@ class ExactSmall(Solver[BayesianPrivacy]):
         """Refuse what is not enumerated."""
         if not levels.enumerable(problem):
             return (
-                "it enumerates counts, sums and means of chains of some tens of records, with Laplace noise"
+                "it is for counts, sums and means, with Laplace noise, of chains of some tens of records or of chains of one "
+                "step that forget their first state within some hundred records"
             )
         return None
 
     def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
         """Propose noise of the largest level at which the noisy count keeps epsilon."""
-        worst = Worst(*levels.counted(problem))
-        tau, allowed, readings = problem.epsilon, 0.0, 0
-        while readings < MOST_READINGS and budget.remaining > 0:
-            readings += 1
-            if worst.see(tau) <= problem.epsilon:
-                allowed = max(allowed, tau)
-            level = calibrated.largest_level(worst.leakage, problem.epsilon, budget, MOST_LEVEL)
-            if level <= allowed:  # the largest one to those that count keeps epsilon with all of them
-                break
-            tau = level
+        noisy = levels.own(problem)
+        assert noisy is not None
+        tau, readings = (
+            _listed(noisy, problem, budget) if isinstance(noisy, Listed) else _near(noisy, problem, budget)
+        )
         stats: dict[str, float | int | str] = {"method": self.name, "readings": readings}
-        return calibrated.proposal(problem, allowed, stats, budget=budget)
+        return calibrated.proposal(problem, tau, stats, budget=budget)
+
+
+def _listed(noisy: Listed, problem: BayesianPrivacy, budget: Budget) -> tuple[float, int]:
+    """The largest level by the worst adversaries of a few levels, and how often all were looked at."""
+    worst = Worst(noisy.chain, noisy.lattice, noisy.length)
+    tau, allowed, readings = problem.epsilon, 0.0, 0
+    while readings < MOST_READINGS and budget.remaining > 0:
+        readings += 1
+        if worst.see(tau) <= problem.epsilon:
+            allowed = max(allowed, tau)
+        level = calibrated.largest_level(worst.leakage, problem.epsilon, budget, MOST_LEVEL)
+        if level <= allowed:  # the largest one to those that count keeps epsilon with all of them
+            break
+        tau = level
+    return allowed, readings
+
+
+def _near(noisy: Forgetting, problem: BayesianPrivacy, budget: Budget) -> tuple[float, int]:
+    """The largest level by readings of which each leaves out who is known not to matter, and how many there were."""
+    readings = 0
+
+    def leakage(tau: float) -> float:
+        nonlocal readings
+        readings += 1
+        return levels.reading(problem, tau, lambda: budget.remaining).value
+
+    return calibrated.largest_level(leakage, problem.epsilon, budget, MOST_LEVEL, vanishes=True), readings

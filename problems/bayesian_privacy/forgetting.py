@@ -1,0 +1,405 @@
+"""The leakage of noise on a count, a sum or a mean of a chain that forgets, of any length: by known records near the target.
+
+Let an adversary know a record at distance d of the target, and none nearer on that side, or none of d records there are at
+all. For any m < d, what that side adds to the sum is a mixture over the value u of the unknown record at distance m. The
+weights are proportional to P^m(x, u) c(u) on the right and to P^m(u, x) c(u) on the left, where c does not depend on the
+target's value x: between those of two values the ratios lie within a factor e^h of each other, where h is the projective
+diameter of P^m,
+
+    h = max ln (P^m(x, u) P^m(x', u')) / (P^m(x', u) P^m(x, u')).
+
+For one u the densities of the answer at two values of the target differ by no more than what is leaked to an adversary who
+knows that record, and the same of the other side; what lies beyond only blurs. Given the target, the densities at two values
+of u differ by a factor of at most e^s, where s is the leakage to the worst adversary of all: one who knows the target and asks for
+the record at distance m. Two mixtures of such densities by such weights differ by a factor of at most e^f,
+f = 4 artanh(tanh(h / 4) tanh(s / 4)): the densities are best taken at the ends of their range, and then two odds count that
+differ by e^h. So the adversary is told at most f more than the worst of those who know the record at distance m.
+
+The diameter falls geometrically in m (Birkhoff), and the worst adversary often knows records next to the target: a box of
+distances will do in which the leakage exceeds what its border leaks and f together. Where there is none before f is lost in
+the last digits, f is added.
+
+Floats find the pairs of sides that may be the worst, :mod:`privopt.problems.bayesian_privacy.pairs`; those are enclosed in balls.
+What leaks less at a larger level than another pair at this one is not looked at: the leakage of noise never falls in its level.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from privopt.arrays import Bools, Floats
+from privopt.core.exact import ball_ceiling, ball_floor
+from privopt.measures.bayesian.tables import EXACT_SMALL
+from privopt.measures.bound import Bound
+from privopt.models import MarkovChain
+from privopt.problems.bayesian_privacy.enumeration import enclosed
+from privopt.problems.bayesian_privacy.lattice import Lattice
+from privopt.problems.bayesian_privacy.pairs import FREE, Clock, Pairs, Sides
+from privopt.problems.bayesian_privacy.sides import Side, grown, integer_step
+
+if TYPE_CHECKING:
+    from flint import arb
+
+MOST_ENTRIES = 300_000_000
+"""Probabilities of all pairs of sides, values of the target and answers in the largest box; some seconds where all are looked at, which is rare."""
+
+ENTRY_SECONDS = 1e-8
+"""Seconds of one of them."""
+
+FIRST, GROWTH = 8, 1.5
+"""Records of each side in the first box, and times so many in the next."""
+
+TIGHT = 2.0**-33
+"""What may be added to the leakage, relatively."""
+
+VANISHED = 2.0**-36
+"""A projective diameter that is not followed further."""
+
+LEAST_BUDGET = 1e-7
+"""Nats below which floats tell a leakage too coarsely."""
+
+LOOSE = 1e-2
+"""So much may be left of it in the largest box."""
+
+VAGUE = 1e-3
+"""Leakages that err by more than this share of themselves tell nothing: the bound of any mechanism does."""
+
+TYPICAL = 32
+"""Records of a side that a reading is taken to need at most."""
+
+FARTHEST = 8.0
+"""Nats beyond which a projective distance, or a leakage, counts as infinite beside the other."""
+
+_ROUNDED = 2.0**-40  # artanh has a relative error of some units, its argument is below 0.95
+_ROUNDS = 3  # by which the largest leakage of all is drawn nearer
+_FEW = 64  # pairs that are looked at first
+_EXACT = 24  # that are enclosed in balls at most, and one where floats do not do
+_KEPT = 8  # levels whose readings are kept
+_BITS = 128
+
+
+@dataclass(frozen=True, eq=False)
+class _Reading:
+    """What a level leaks to pairs of sides in a box, and to others.
+
+    Parameters
+    ----------
+    leakages : array (left, right)
+        At least the leakage to each pair, up to the error; -inf for pairs there are none of.
+    largest : float
+        The largest of them.
+    beyond : float
+        An upper bound on the leakage to those beyond the box, up to the error; -inf where there are none, inf where floats do not do.
+    error : float
+    """
+
+    leakages: Floats
+    largest: float
+    beyond: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Forgetting:
+    """Noise on a count, a sum or a mean of a chain whose records forget each other.
+
+    Parameters
+    ----------
+    chain : MarkovChain
+        With one step for all times.
+    lattice : Lattice
+    length : int or None
+        Records; None for any number of them.
+    most : int
+        Unknown records of a side, in the largest box, are fewer.
+
+    Examples
+    --------
+    >>> swing = MarkovChain([[0.2, 0.8], [0.8, 0.2]])
+    >>> noisy = Forgetting(swing, Lattice((0, 1), Fraction(1), Fraction(0)), None, 60)
+    >>> noisy.read(1.0).value, noisy.enclose(1.0)[0] <= 1.0
+    (1.0..., True)
+    """
+
+    chain: MarkovChain
+    lattice: Lattice
+    length: int | None
+    most: int
+    _memo: dict[float, _Reading] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def seconds(self) -> float:
+        """Predicted seconds of a reading."""
+        return ENTRY_SECONDS * entries(self.chain.k, self.lattice, min(self.most, TYPICAL))
+
+    def read(self, tau: float, clock: Clock | None = None) -> Bound:
+        """The leakage of noise of a level, in floats; not exact where adversaries far away may leak more.
+
+        Raises TimeoutError where no seconds are left by the clock.
+        """
+        reading = self._reading(tau, clock)
+        value = max(reading.largest, reading.beyond) + 2.0 * float(self.lattice.stray) * tau
+        exact = reading.beyond <= reading.largest * (1.0 + TIGHT)
+        return Bound(value, exact, EXACT_SMALL, "targets_in_interval")
+
+    def enclose(self, tau: float) -> tuple[float, float]:
+        """Floats around that leakage, proved; the upper one is inf where floats do not do."""
+        from flint import arb, ctx, fmpq
+
+        reading = self._reading(tau)
+        near = np.argwhere(reading.leakages >= reading.largest - 2.0 * reading.error)
+        few = _EXACT if reading.beyond < math.inf else 1
+        cases = tuple((self._exact(0, i), self._exact(1, j)) for i, j in near[:few].tolist())
+        share, stray = (fmpq(x.numerator, x.denominator) for x in (self.lattice.share, self.lattice.stray))
+        others = reading.beyond if len(near) <= few else max(reading.beyond, reading.largest)
+        with ctx.workprec(_BITS):
+            leakage, moved = enclosed(cases, self.lattice.steps, arb(tau) * share), 2 * arb(tau) * stray
+            if not leakage.is_finite():
+                return 0.0, math.inf
+            high = ball_ceiling(leakage + moved)
+            if others == math.inf:
+                high = math.inf
+            elif others > -math.inf:
+                high = max(high, ball_ceiling(arb(others) + arb(reading.error) + moved))
+            return max(ball_floor(leakage - moved), 0.0) + 0.0, high
+
+    @property
+    def share_leaked(self) -> Fraction:
+        """A share of its level that noise of every level leaks: to someone who knows all records but one."""
+        step, initial, k = self._step, self.chain.exact_initial.weights, self.chain.k
+        places = [[w * row[z] for w, row in zip(initial, step, strict=True)] for z in range(k)]
+        if self.length is None or self.length > 2:
+            places += [[step[a][x] * step[x][b] for x in range(k)] for a in range(k) for b in range(k)]
+        widest = 0
+        for weights in places:
+            values = [s for s, w in zip(self.lattice.steps, weights, strict=True) if w]
+            widest = max(widest, max(values) - min(values)) if values else widest
+        return max(Fraction(0), widest * self.lattice.share - 2 * self.lattice.stray)
+
+    @cached_property
+    def _step(self) -> list[list[int]]:
+        return integer_step(self.chain, 0)
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        p = np.array([row.floats() for row in self.chain.exact_step(0)])
+        first = np.array(self.chain.exact_initial.floats())
+        steps = self.lattice.steps
+        return Pairs(Sides(p.T, first, steps, self.most), Sides(p, np.ones(len(p)), steps, self.most))
+
+    @cached_property
+    def _grown(self) -> dict[tuple[int, int], tuple[list[Side], Iterator[Side]]]:
+        """Exact sides so far, and further ones, by the side and what is known."""
+        back = [list(column) for column in zip(*self._step, strict=True)]
+        free = list(self.chain.exact_initial.weights)
+        found: dict[tuple[int, int], tuple[list[Side], Iterator[Side]]] = {}
+        for side, step, ends in ((0, back, free), (1, self._step, [1] * len(back))):
+            for start in range(len(back) + FREE):
+                weights = [row[start - FREE] for row in step] if start else ends
+                found[side, start] = [], grown(step, weights, start > 0, self.lattice.steps)
+        return found
+
+    def _exact(self, side: int, place: int) -> Side:
+        """A side with exact weights."""
+        records, start = divmod(place, self._pairs.kinds)
+        listed, further = self._grown[side, start]
+        while len(listed) <= records:
+            listed.append(next(further))
+        return listed[records]
+
+    def _reading(self, tau: float, clock: Clock | None = None) -> _Reading:
+        """What a level leaks, by boxes of sides with more and more unknown records."""
+        if tau in self._memo:
+            return self._memo[tau]
+        rate = float(self.lattice.share) * tau
+        records, all_leak = min(FIRST, self.most), self._at_most(tau)
+        above = self._allowed(records)
+        while True:
+            error, kinds = self._pairs.error(rate, records), self._pairs.kinds
+            leakages, read = self._looked_at(rate, self._before(tau, above), error, clock)
+            largest, border = float(leakages.max(initial=0.0)), kinds * (records - 1) + FREE
+            diameter = self._diameter(records)
+            for _ in range(_ROUNDS):
+                away = blurred(diameter, all_leak)
+                beyond = _beyond(leakages, border, away)
+                all_leak = min(all_leak, max(largest, beyond) + error)
+            if read < largest * (1.0 - TIGHT) or largest * VAGUE < error:  # floats do not do
+                beyond = math.inf
+            met = beyond <= max(largest - 2.0 * error, largest * (1.0 + TIGHT) - error)
+            if beyond == math.inf or met or records == self.most:
+                break
+            further = min(self.most, math.ceil(GROWTH * records))
+            above = np.minimum(self._allowed(further), _widened(leakages, border, away, further * kinds))
+            records = further
+        if len(self._memo) == _KEPT:
+            del self._memo[next(iter(self._memo))]
+        self._memo[tau] = _Reading(leakages, largest, beyond, error)
+        return self._memo[tau]
+
+    def _diameter(self, records: int) -> float:
+        """The projective diameter of the steps to the border of a box; -inf where nobody is beyond."""
+        if self.length is not None and records >= self.length:
+            return -math.inf
+        known = diameters(self.chain, self.most)
+        return known[min(records, len(known)) - 1]
+
+    def _at_most(self, tau: float) -> float:
+        """What a level leaks to anyone at most, by those above."""
+        above = [max(r.largest, r.beyond) + r.error for level, r in self._memo.items() if level > tau]
+        return min(above, default=math.inf)
+
+    def _allowed(self, records: int) -> Floats:
+        """What is known at first: inf for pairs of sides that some target has, -inf for others."""
+        kinds = self._pairs.kinds
+        places = np.arange(records * kinds)
+        known = places % kinds >= FREE
+        reach = places // kinds + known
+        if self.length is None:
+            return np.full((len(places), len(places)), math.inf)
+        both, room = reach[:, None] + reach, self.length - 1
+        fits = np.where(known[:, None] | known, both <= room, both == room)
+        return np.where(fits, math.inf, -math.inf)
+
+    def _before(self, tau: float, above: Floats) -> Floats:
+        """Upper bounds on leakages by those of larger levels."""
+        for level, reading in self._memo.items():
+            if level > tau:
+                known = min(len(above), len(reading.leakages))
+                part = above[:known, :known]
+                above = above.copy()
+                above[:known, :known] = np.minimum(
+                    part, reading.leakages[:known, :known] + 2.0 * reading.error
+                )
+        return above
+
+    def _looked_at(
+        self, rate: float, above: Floats, error: float, clock: Clock | None
+    ) -> tuple[Floats, float]:
+        """Upper bounds on leakages, each read that may be the largest, a few first that are high; and the largest one read."""
+        values, unknown = above.copy(), np.ones(above.shape, dtype=np.bool_)
+        finite, largest = np.isfinite(above), 0.0
+        if finite.sum() > _FEW:
+            least = np.partition(above[finite], -_FEW)[-_FEW]
+            largest = self._read(rate, values, finite & (above >= least), unknown, clock)
+        further = self._read(rate, values, above > largest - 2.0 * error, unknown, clock)
+        return values, max(largest, further)
+
+    def _read(self, rate: float, values: Floats, wanted: Bools, unknown: Bools, clock: Clock | None) -> float:
+        """Read the leakage to some pairs that are not known yet; the largest of those that floats tell, of others the bound stays."""
+        wanted &= unknown
+        unknown &= ~wanted
+        found = self._pairs.leakages(rate, wanted, clock)[wanted]
+        values[wanted] = np.minimum(values[wanted], found)
+        return float(found[found < math.inf].max(initial=0.0))
+
+
+def blurred(diameter: float, leakage: float) -> float:
+    """By how much the logarithms of two mixtures differ at most, rounded up: of densities within a factor e^leakage, by weights of a projective distance.
+
+    Examples
+    --------
+    >>> round(blurred(1.0, 1.0), 6), blurred(0.5, math.inf), blurred(-math.inf, 1.0)
+    (0.242033, 0.5, -inf)
+    """
+    if max(diameter, leakage) > FARTHEST or diameter < 0:
+        return min(diameter, leakage)
+    return 4.0 * math.atanh(math.tanh(diameter / 4.0) * math.tanh(leakage / 4.0)) * (1.0 + _ROUNDED)
+
+
+def _beyond(leakages: Floats, border: int, away: float) -> float:
+    """An upper bound on leakages beyond a box, by those of its border."""
+    if math.isinf(away):
+        return away
+    one = max(leakages[border:].max(), leakages[:, border:].max()) + away
+    return float(max(one, leakages[border:, border:].max() + 2.0 * away))
+
+
+def _widened(leakages: Floats, border: int, away: float, size: int) -> Floats:
+    """Upper bounds for a larger box, by the border of a smaller one."""
+    known = len(leakages)
+    above = np.full((size, size), math.inf)
+    above[:known, :known] = leakages
+    if away < math.inf:
+        above[known:, :known] = leakages[border:].max(axis=0) + away
+        above[:known, known:] = leakages[:, border:].max(axis=1)[:, None] + away
+        above[known:, known:] = leakages[border:, border:].max() + 2.0 * away
+    return above
+
+
+def entries(k: int, lattice: Lattice, records: int) -> float:
+    """About how many probabilities pairs of sides of fewer records have.
+
+    Examples
+    --------
+    >>> entries(2, Lattice((0, 1), Fraction(1), Fraction(0)), 10)
+    19800.0
+    """
+    return 1.1 * k * (k + FREE) ** 2 * records**3 * max(lattice.steps)
+
+
+@lru_cache(maxsize=64)
+def diameters(chain: MarkovChain, most: int) -> tuple[float, ...]:
+    """Projective diameters of the first powers of a step, rounded up, until one vanishes in the last digits.
+
+    Examples
+    --------
+    >>> [round(h, 3) for h in diameters(MarkovChain([[0.8, 0.2], [0.3, 0.7]]), 3)]
+    [2.234, 1.022, 0.502]
+    """
+    from flint import arb, arb_mat, ctx
+
+    step = integer_step(chain, 0)
+    found: list[float] = []
+    with ctx.workprec(_BITS):
+        unit = arb_mat([[arb(w) / sum(row) for w in row] for row in step])
+        power = unit
+        while len(found) < most and not (found and found[-1] <= VANISHED):
+            found.append(_diameter(power.tolist()))
+            power *= unit
+    return tuple(found)
+
+
+def _diameter(rows: list[list[arb]]) -> float:
+    """That of a matrix of balls, rounded up; inf where an entry may be 0."""
+    if not all(p > 0 for row in rows for p in row):
+        return math.inf
+    logs = [[p.log() for p in row] for row in rows]
+    widest = 0.0
+    for i, one in enumerate(logs):
+        for other in logs[:i]:
+            apart = [a - b for a, b in zip(one, other, strict=True)]
+            widest = max(widest, max(ball_ceiling(a - b) for a in apart for b in apart))
+    return widest
+
+
+@lru_cache(maxsize=16)
+def forgetting(chain: MarkovChain, lattice: Lattice, length: int | None) -> Forgetting | None:
+    """The leakage of noise on a sum of a chain, or None where it forgets too slowly or does not stay the same.
+
+    Two states that make themselves more likely leave nothing to gain: noise on their count is the worst mechanism of its level.
+    """
+    if not chain.homogeneous or max(lattice.steps) == 0 or length == 1 or (chain.k == 2 and _stays(chain)):
+        return None
+    if length is not None and not all(chain.exact_initial.weights):
+        return None
+    most = int((MOST_ENTRIES / entries(chain.k, lattice, 1)) ** (1 / 3))
+    if most < FIRST:
+        return None
+    away = diameters(chain, most)
+    if away[-1] <= LOOSE:
+        most = len(away)
+    elif length is None or length > most or not all(map(any, zip(*integer_step(chain, 0), strict=True))):
+        return None
+    return Forgetting(chain, lattice, length, most if length is None else min(most, length))
+
+
+def _stays(chain: MarkovChain) -> bool:
+    """Whether each of two states makes itself more likely, at all times alike."""
+    return chain.stationary and bool(chain.transition[0, 0] >= chain.transition[1, 0])
