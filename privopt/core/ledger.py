@@ -52,7 +52,8 @@ class BudgetLedger:
 
     For dependent records Bayesian levels need not add up, but levels of differential privacy do: releases of levels tau_1, tau_2, ...
     are together one release of level tau_1 + tau_2 + ..., and the bound for the model is taken at that sum. It is the one
-    that is proved, rounded up. Gaussian bounds need the same clipping interval in all releases, and for means the length.
+    that is proved, rounded up. For a chain it is that of any queries: a count that is solved to leak epsilon by itself may
+    have a level that costs more here, and one that is solved by ``markov-recursion`` has not. Gaussian bounds need the same clipping interval in all releases, and for means the length.
 
     Parameters
     ----------
@@ -243,7 +244,12 @@ class BudgetLedger:
         epsilon = _down(self._bound(level))
         if not epsilon > NOTHING * self.epsilon:
             return "nothing is left"
-        return f"a level of {level:.6g} is left: such a query fits if it is solved for epsilon = {epsilon:g} at most"
+        way = (
+            " by markov-recursion, whose levels are for any query"
+            if isinstance(self.model, MarkovChain)
+            else ""
+        )
+        return f"a level of {level:.6g} is left: such a query fits if it is solved for epsilon = {epsilon:g} at most{way}"
 
     def release(
         self,

@@ -3,7 +3,8 @@
 The level: tau is at least sensitivity / scale in rationals (ln((1 - q) / q) in balls), which the mechanism checks when it is
 made. OpenDP's own privacy map is read at every release, and refuses one above tau.
 The bound: rational factors for Gaussian records and groups; for chains the recursion with every step enlarged by more
-than its rounding, or the number of records; for counts, sums and means of chains that are not long every adversary in balls.
+than its rounding, or the number of records; for counts, sums and means of chains that are short or forget
+every adversary who matters in balls, and the others by how little the chain remembers.
 """
 
 from __future__ import annotations

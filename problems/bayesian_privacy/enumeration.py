@@ -173,12 +173,12 @@ class Listed:
         """A share of its level that noise of every level leaks."""
         return share_leaked(self.chain, self.lattice, self.length)
 
-    def read(self, tau: float, clock: Clock | None = None) -> Bound:
-        """The leakage of noise of a level, in floats; a reading is not long, so that no clock is looked at."""
+    def read(self, tau: float, budget: float = math.nan, clock: Clock | None = None) -> Bound:
+        """The leakage of noise of a level, in floats; a reading is not long, so that no clock is looked at, nor is a budget."""
         return enumerated(self.chain, self.lattice, self.length, tau)
 
-    def enclose(self, tau: float) -> tuple[float, float]:
-        """Floats around that leakage, proved; the upper one is inf where balls do not decide."""
+    def enclose(self, tau: float, budget: float = math.nan) -> tuple[float, float]:
+        """Floats around that leakage, proved, whatever a budget is; the upper one is inf where balls do not decide."""
         return enclose_enumerated(self.chain, self.lattice, self.length, tau)
 
 

@@ -50,13 +50,13 @@ if TYPE_CHECKING:
 MOST_ENTRIES = 300_000_000
 """Probabilities of all pairs of sides, values of the target and answers in the largest box; some seconds where all are looked at, which is rare."""
 
-ENTRY_SECONDS = 1e-8
-"""Seconds of one of them."""
+ENTRY_SECONDS, LEAST_SECONDS = 1.2e-8, 2e-3
+"""Seconds of one of them, and of a reading at least."""
 
-FIRST, GROWTH = 8, 1.5
+FIRST, GROWTH = 8, 1.25
 """Records of each side in the first box, and times so many in the next."""
 
-TIGHT = 2.0**-33
+TIGHT = 2.0**-27
 """What may be added to the leakage, relatively."""
 
 VANISHED = 2.0**-36
@@ -71,8 +71,11 @@ LOOSE = 1e-2
 VAGUE = 1e-3
 """Leakages that err by more than this share of themselves tell nothing: the bound of any mechanism does."""
 
-TYPICAL = 32
-"""Records of a side that a reading is taken to need at most."""
+APART = 1.5
+"""A box ends a reading of more than a budget where what is beyond leaks no more than this, times what is in it."""
+
+USUAL = 0.02
+"""The projective diameter at the border of the box that a reading is taken to need."""
 
 FARTHEST = 8.0
 """Nats beyond which a projective distance, or a leakage, counts as infinite beside the other."""
@@ -98,12 +101,31 @@ class _Reading:
     beyond : float
         An upper bound on the leakage to those beyond the box, up to the error; -inf where there are none, inf where floats do not do.
     error : float
+    records : int
+        Unknown records of each side in the box are fewer.
+    away : float
+        What was added for those beyond it.
+    last : bool
+        Whether no larger box is of use.
     """
 
     leakages: Floats
     largest: float
     beyond: float
     error: float
+    records: int
+    away: float
+    last: bool
+
+    @property
+    def high(self) -> float:
+        """An upper bound on the leakage to all."""
+        return max(self.largest, self.beyond) + self.error
+
+    def settled(self, budget: float) -> bool:
+        """Whether no larger box is needed for the leakage, or for whether it keeps a budget."""
+        more = self.largest - self.error > budget and self.beyond <= APART * self.largest
+        return self.last or self.high <= budget or more
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,23 +159,36 @@ class Forgetting:
     @property
     def seconds(self) -> float:
         """Predicted seconds of a reading."""
-        return ENTRY_SECONDS * entries(self.chain.k, self.lattice, min(self.most, TYPICAL))
+        known = diameters(self.chain, self.most)
+        records = next((i + 1 for i, h in enumerate(known) if h <= USUAL), self.most)
+        box = min(max(records, FIRST), self.most)
+        return LEAST_SECONDS + ENTRY_SECONDS * entries(self.chain.k, self.lattice, box)
 
-    def read(self, tau: float, clock: Clock | None = None) -> Bound:
-        """The leakage of noise of a level, in floats; not exact where adversaries far away may leak more.
+    def read(self, tau: float, budget: float = math.nan, clock: Clock | None = None) -> Bound:
+        """The leakage of noise of a level, in floats, or a bound on it by which it keeps a budget or does not.
 
-        Raises TimeoutError where no seconds are left by the clock.
+        It is not exact where adversaries farther away may leak more.
+
+        Raises
+        ------
+        TimeoutError
+            If no seconds are left by the clock.
         """
-        reading = self._reading(tau, clock)
+        reading = self._reading(tau, budget, clock)
         value = max(reading.largest, reading.beyond) + 2.0 * float(self.lattice.stray) * tau
         exact = reading.beyond <= reading.largest * (1.0 + TIGHT)
         return Bound(value, exact, EXACT_SMALL, "targets_in_interval")
 
-    def enclose(self, tau: float) -> tuple[float, float]:
-        """Floats around that leakage, proved; the upper one is inf where floats do not do."""
+    def exceeds(self, tau: float, budget: float) -> bool:
+        """Whether a level is read to leak more than a budget to someone, so that no bound helps."""
+        reading = self._reading(tau, budget)
+        return reading.beyond < math.inf and reading.largest - reading.error > budget
+
+    def enclose(self, tau: float, budget: float = math.nan) -> tuple[float, float]:
+        """Floats around that leakage, proved, or on one side of a budget; the upper one is inf where floats do not do."""
         from flint import arb, ctx, fmpq
 
-        reading = self._reading(tau)
+        reading = self._reading(tau, budget)
         near = np.argwhere(reading.leakages >= reading.largest - 2.0 * reading.error)
         few = _EXACT if reading.beyond < math.inf else 1
         cases = tuple((self._exact(0, i), self._exact(1, j)) for i, j in near[:few].tolist())
@@ -214,34 +249,50 @@ class Forgetting:
             listed.append(next(further))
         return listed[records]
 
-    def _reading(self, tau: float, clock: Clock | None = None) -> _Reading:
-        """What a level leaks, by boxes of sides with more and more unknown records."""
-        if tau in self._memo:
-            return self._memo[tau]
-        rate = float(self.lattice.share) * tau
-        records, all_leak = min(FIRST, self.most), self._at_most(tau)
-        above = self._allowed(records)
-        while True:
-            error, kinds = self._pairs.error(rate, records), self._pairs.kinds
-            leakages, read = self._looked_at(rate, self._before(tau, above), error, clock)
-            largest, border = float(leakages.max(initial=0.0)), kinds * (records - 1) + FREE
-            diameter = self._diameter(records)
-            for _ in range(_ROUNDS):
-                away = blurred(diameter, all_leak)
-                beyond = _beyond(leakages, border, away)
-                all_leak = min(all_leak, max(largest, beyond) + error)
-            if read < largest * (1.0 - TIGHT) or largest * VAGUE < error:  # floats do not do
-                beyond = math.inf
-            met = beyond <= max(largest - 2.0 * error, largest * (1.0 + TIGHT) - error)
-            if beyond == math.inf or met or records == self.most:
-                break
-            further = min(self.most, math.ceil(GROWTH * records))
-            above = np.minimum(self._allowed(further), _widened(leakages, border, away, further * kinds))
-            records = further
+    def _reading(self, tau: float, budget: float, clock: Clock | None = None) -> _Reading:
+        """What a level leaks, by boxes of sides with more and more unknown records, until it is known or on which side of a budget it is."""
+        earlier = self._memo.pop(tau, None)
+        reading = self._begun(tau, clock) if earlier is None else earlier
+        while not reading.settled(budget):
+            reading = self._further(tau, reading, clock)
         if len(self._memo) == _KEPT:
             del self._memo[next(iter(self._memo))]
-        self._memo[tau] = _Reading(leakages, largest, beyond, error)
-        return self._memo[tau]
+        self._memo[tau] = reading
+        return reading
+
+    def _begun(self, tau: float, clock: Clock | None) -> _Reading:
+        """The reading of the first box."""
+        records = min(FIRST, self.most)
+        above = [r.high for level, r in self._memo.items() if level > tau]
+        return self._boxed(tau, records, self._allowed(records), min(above, default=math.inf), clock)
+
+    def _further(self, tau: float, reading: _Reading, clock: Clock | None) -> _Reading:
+        """The reading of the next box."""
+        kinds = self._pairs.kinds
+        records = min(self.most, math.ceil(GROWTH * reading.records))
+        border = kinds * (reading.records - 1) + FREE
+        above = np.minimum(
+            self._allowed(records), _widened(reading.leakages, border, reading.away, records * kinds)
+        )
+        return self._boxed(tau, records, above, reading.high, clock)
+
+    def _boxed(
+        self, tau: float, records: int, above: Floats, all_leak: float, clock: Clock | None
+    ) -> _Reading:
+        """The reading of a box, by upper bounds on its leakages and on all."""
+        rate, kinds = float(self.lattice.share) * tau, self._pairs.kinds
+        error = self._pairs.error(rate, records)
+        leakages, read = self._looked_at(rate, self._before(tau, above), error, clock)
+        largest, border = float(leakages.max(initial=0.0)), kinds * (records - 1) + FREE
+        diameter = self._diameter(records)
+        for _ in range(_ROUNDS):
+            away = blurred(diameter, all_leak)
+            beyond = _beyond(leakages, border, away)
+            all_leak = min(all_leak, max(largest, beyond) + error)
+        blind = read < largest * (1.0 - TIGHT) or largest * VAGUE < error
+        met = beyond <= max(largest - 2.0 * error, largest * (1.0 + TIGHT) - error)
+        last = blind or met or records == self.most
+        return _Reading(leakages, largest, math.inf if blind else beyond, error, records, away, last)
 
     def _diameter(self, records: int) -> float:
         """The projective diameter of the steps to the border of a box; -inf where nobody is beyond."""
@@ -249,11 +300,6 @@ class Forgetting:
             return -math.inf
         known = diameters(self.chain, self.most)
         return known[min(records, len(known)) - 1]
-
-    def _at_most(self, tau: float) -> float:
-        """What a level leaks to anyone at most, by those above."""
-        above = [max(r.largest, r.beyond) + r.error for level, r in self._memo.items() if level > tau]
-        return min(above, default=math.inf)
 
     def _allowed(self, records: int) -> Floats:
         """What is known at first: inf for pairs of sides that some target has, -inf for others."""
@@ -287,11 +333,11 @@ class Forgetting:
         finite, largest = np.isfinite(above), 0.0
         if finite.sum() > _FEW:
             least = np.partition(above[finite], -_FEW)[-_FEW]
-            largest = self._read(rate, values, finite & (above >= least), unknown, clock)
-        further = self._read(rate, values, above > largest - 2.0 * error, unknown, clock)
+            largest = self._told(rate, values, finite & (above >= least), unknown, clock)
+        further = self._told(rate, values, above > largest - 2.0 * error, unknown, clock)
         return values, max(largest, further)
 
-    def _read(self, rate: float, values: Floats, wanted: Bools, unknown: Bools, clock: Clock | None) -> float:
+    def _told(self, rate: float, values: Floats, wanted: Bools, unknown: Bools, clock: Clock | None) -> float:
         """Read the leakage to some pairs that are not known yet; the largest of those that floats tell, of others the bound stays."""
         wanted &= unknown
         unknown &= ~wanted
@@ -381,11 +427,8 @@ def _diameter(rows: list[list[arb]]) -> float:
 
 @lru_cache(maxsize=16)
 def forgetting(chain: MarkovChain, lattice: Lattice, length: int | None) -> Forgetting | None:
-    """The leakage of noise on a sum of a chain, or None where it forgets too slowly or does not stay the same.
-
-    Two states that make themselves more likely leave nothing to gain: noise on their count is the worst mechanism of its level.
-    """
-    if not chain.homogeneous or max(lattice.steps) == 0 or length == 1 or (chain.k == 2 and _stays(chain)):
+    """The leakage of noise on a sum of a chain, or None where it forgets too slowly or does not stay the same."""
+    if not chain.homogeneous or max(lattice.steps) == 0 or length == 1:
         return None
     if length is not None and not all(chain.exact_initial.weights):
         return None
@@ -398,8 +441,3 @@ def forgetting(chain: MarkovChain, lattice: Lattice, length: int | None) -> Forg
     elif length is None or length > most or not all(map(any, zip(*integer_step(chain, 0), strict=True))):
         return None
     return Forgetting(chain, lattice, length, most if length is None else min(most, length))
-
-
-def _stays(chain: MarkovChain) -> bool:
-    """Whether each of two states makes itself more likely, at all times alike."""
-    return chain.stationary and bool(chain.transition[0, 0] >= chain.transition[1, 0])

@@ -86,10 +86,11 @@ def enumerable(data: BayesianPrivacyData) -> bool:
 
 
 def own(data: BayesianPrivacyData) -> Listed | Forgetting | None:
-    """What tells the leakage of the noisy query itself, or None.
+    """The leakage of the noisy query itself at any level, or None where it is not read.
 
-    Adversaries are listed where they are not many, and otherwise those with known records near the target where the chain forgets, or
-    listed all the same where they can be kept.
+    Adversaries are listed where they are not many. Of others it is nothing where two states make themselves more likely: the noisy count
+    is the worst mechanism of its level there, and the recursion is exact. Else those with known records near the target are read where
+    the chain forgets, or all are listed all the same where they can be kept.
     """
     chain, n = data.model, data.length
     if not isinstance(chain, MarkovChain) or data.mechanism == "randomised_response":
@@ -103,10 +104,19 @@ def _own(chain: MarkovChain, lattice: Lattice, n: int | None, fine: bool) -> Lis
     # a count has the finest lattice: what is too long for it is too long for all
     short = n is not None and chain.k * n * n <= enumeration.MOST_ENTRIES
     count = enumeration.entries(chain, lattice, n) if short and n is not None else math.inf
+    if count > LISTED and _stays(chain):
+        return None
     near = forgetting(chain, lattice, n) if fine and count > LISTED else None
     if near is None and n is not None and count <= enumeration.MOST_ENTRIES:
         return Listed(chain, lattice, n)
     return near
+
+
+def _stays(chain: MarkovChain) -> bool:
+    """Whether each of two states makes itself more likely, at all times alike."""
+    if chain.k != 2 or not chain.homogeneous or not chain.stationary:
+        return False
+    return bool(chain.transition[0, 0] >= chain.transition[1, 0])
 
 
 def bound(data: BayesianPrivacyData, tau: float, method: str = "best") -> Bound:
@@ -171,8 +181,10 @@ def reading(data: BayesianPrivacyData, tau: float, clock: Clock | None = None) -
     noisy = own(data)
     if noisy is None or tau == 0:
         return bound(data, tau, "general" if _few(data, tau) else "best")
-    read = noisy.read(tau, clock)
-    if read.exact and read.value < math.inf:
+    read = noisy.read(tau, data.epsilon, clock)
+    if read.value < math.inf and (read.exact or read.value <= data.epsilon):
+        return read
+    if isinstance(noisy, Forgetting) and noisy.exceeds(tau, data.epsilon):
         return read
     best = bound(data, tau)
     return read if read.value <= best.value else replace(best, exact=False)
@@ -190,7 +202,7 @@ def proved_leakage(data: BayesianPrivacyData, tau: float, excess: float = 0.0) -
     (0.0, 0.75, 'gaussian-column in rationals')
     """
     noisy = own(data) if 0 < tau < math.inf else None
-    low, high = noisy.enclose(tau) if noisy is not None else (0.0, math.inf)
+    low, high = noisy.enclose(tau, data.epsilon) if noisy is not None else (0.0, math.inf)
     if high < math.inf and (high <= data.epsilon or high - low <= CLOSE * high):
         return low, high, "every adversary in balls"
     if noisy is None and data.length is not None and _few(data, tau):
@@ -255,7 +267,7 @@ def _too_high(data: BayesianPrivacyData, tau: float, any_query: bool) -> bool:
         noisy = None
     if noisy is not None:
         share = noisy.share_leaked
-        return noisy.enclose(tau)[0] > data.epsilon or (
+        return noisy.enclose(tau, data.epsilon)[0] > data.epsilon or (
             share > 0 and Fraction(tau) * share >= Fraction(data.epsilon)
         )
     records = setting(data)

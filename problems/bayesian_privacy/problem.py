@@ -53,8 +53,8 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
 
     The adversary knows any set of other records, and how records depend on each other. Leakage is the Bayesian
     differential privacy level of the worst mechanism of the same level tau of differential privacy, or the best bound
-    on it. For a count, sum or mean of a chain of some tens of records it is that of the noisy answer itself, by
-    enumeration; for a sum or mean of Gaussian records that of the worst noisy sum of clipped records. The objective is the utility, -E|error| of the noise, the same for all data (of one cell of a
+    on it. For a count, sum or mean of a chain that is short or forgets it is that of the noisy answer itself; for a sum or
+    mean of Gaussian records that of the worst noisy sum of clipped records. The objective is the utility, -E|error| of the noise, the same for all data (of one cell of a
     histogram); values outside ``clip`` count as clipped. Of randomised response on more than 512 records it is the
     standard deviation, a bound on that.
 

@@ -185,7 +185,9 @@ class ExactSmall(Solver[BayesianPrivacy]):
 
     def cost(self, problem: BayesianPrivacy) -> float:
         """Every pair of nearest known records, in some readings and the proofs."""
-        return 0.02 + 25 * calibrated.reading_seconds(problem)
+        return 0.01 + (8 if isinstance(levels.own(problem), Forgetting) else 25) * calibrated.reading_seconds(
+            problem
+        )
 
     def refuse(self, problem: BayesianPrivacy) -> str | None:
         """Refuse what is not enumerated."""
