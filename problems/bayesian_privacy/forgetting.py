@@ -47,8 +47,8 @@ from privopt.problems.bayesian_privacy.sides import Side, grown, integer_step
 if TYPE_CHECKING:
     from flint import arb
 
-MOST_ENTRIES = 300_000_000
-"""Probabilities of all pairs of sides, values of the target and answers in the largest box; some seconds where all are looked at, which is rare."""
+MOST_ENTRIES = 100_000_000
+"""Probabilities of all pairs of sides, values of the target and answers in the largest box; a second where all are looked at, which is rare."""
 
 ENTRY_SECONDS, LEAST_SECONDS = 1.2e-8, 2e-3
 """Seconds of one of them, and of a reading at least."""
@@ -71,8 +71,8 @@ LOOSE = 1e-2
 VAGUE = 1e-3
 """Leakages that err by more than this share of themselves tell nothing: the bound of any mechanism does."""
 
-APART = 1.5
-"""A box ends a reading of more than a budget where what is beyond leaks no more than this, times what is in it."""
+APART = 0.1
+"""A box ends a reading by a budget where what is beyond is this share of how far away that is: searches go by it."""
 
 USUAL = 0.02
 """The projective diameter at the border of the box that a reading is taken to need."""
@@ -123,9 +123,11 @@ class _Reading:
         return max(self.largest, self.beyond) + self.error
 
     def settled(self, budget: float) -> bool:
-        """Whether no larger box is needed for the leakage, or for whether it keeps a budget."""
-        more = self.largest - self.error > budget and self.beyond <= APART * self.largest
-        return self.last or self.high <= budget or more
+        """Whether no larger box is needed for the leakage, or for whether it keeps a budget and by about how much."""
+        open_still = max(self.beyond - self.largest, 0.0)
+        if self.high <= budget or self.largest - self.error > budget:
+            return self.last or open_still <= APART * abs(budget - self.largest)
+        return self.last
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +156,7 @@ class Forgetting:
     lattice: Lattice
     length: int | None
     most: int
+    _judged: dict[float, _Reading] = field(default_factory=dict, init=False, repr=False)
     _memo: dict[float, _Reading] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -178,11 +181,6 @@ class Forgetting:
         value = max(reading.largest, reading.beyond) + 2.0 * float(self.lattice.stray) * tau
         exact = reading.beyond <= reading.largest * (1.0 + TIGHT)
         return Bound(value, exact, EXACT_SMALL, "targets_in_interval")
-
-    def exceeds(self, tau: float, budget: float) -> bool:
-        """Whether a level is read to leak more than a budget to someone, so that no bound helps."""
-        reading = self._reading(tau, budget)
-        return reading.beyond < math.inf and reading.largest - reading.error > budget
 
     def enclose(self, tau: float, budget: float = math.nan) -> tuple[float, float]:
         """Floats around that leakage, proved, or on one side of a budget; the upper one is inf where floats do not do."""
@@ -250,23 +248,34 @@ class Forgetting:
         return listed[records]
 
     def _reading(self, tau: float, budget: float, clock: Clock | None = None) -> _Reading:
-        """What a level leaks, by boxes of sides with more and more unknown records, until it is known or on which side of a budget it is."""
-        earlier = self._memo.pop(tau, None)
-        reading = self._begun(tau, clock) if earlier is None else earlier
+        """What a level leaks, by boxes of sides with more and more unknown records, until it is known or on which side of a budget it is.
+
+        Without a budget it does not hang on what was read before.
+        """
+        fresh = math.isnan(budget)
+        known = self._judged if fresh else self._memo
+        reading = known.pop(tau) if tau in known else self._begun(tau, fresh, clock)
         while not reading.settled(budget):
-            reading = self._further(tau, reading, clock)
-        if len(self._memo) == _KEPT:
-            del self._memo[next(iter(self._memo))]
-        self._memo[tau] = reading
+            reading = self._further(tau, fresh, reading, clock)
+        if len(known) == _KEPT:
+            del known[next(iter(known))]
+        known[tau] = reading
         return reading
 
-    def _begun(self, tau: float, clock: Clock | None) -> _Reading:
+    def _begun(self, tau: float, fresh: bool, clock: Clock | None) -> _Reading:
         """The reading of the first box."""
         records = min(FIRST, self.most)
-        above = [r.high for level, r in self._memo.items() if level > tau]
-        return self._boxed(tau, records, self._allowed(records), min(above, default=math.inf), clock)
+        above = [] if fresh else [r.high for level, r in self._memo.items() if level > tau]
+        allowed = self._allowed(records)
+        return self._boxed(
+            tau,
+            records,
+            allowed if fresh else self._before(tau, allowed),
+            min(above, default=math.inf),
+            clock,
+        )
 
-    def _further(self, tau: float, reading: _Reading, clock: Clock | None) -> _Reading:
+    def _further(self, tau: float, fresh: bool, reading: _Reading, clock: Clock | None) -> _Reading:
         """The reading of the next box."""
         kinds = self._pairs.kinds
         records = min(self.most, math.ceil(GROWTH * reading.records))
@@ -274,6 +283,7 @@ class Forgetting:
         above = np.minimum(
             self._allowed(records), _widened(reading.leakages, border, reading.away, records * kinds)
         )
+        above = above if fresh else self._before(tau, above)
         return self._boxed(tau, records, above, reading.high, clock)
 
     def _boxed(
@@ -282,7 +292,7 @@ class Forgetting:
         """The reading of a box, by upper bounds on its leakages and on all."""
         rate, kinds = float(self.lattice.share) * tau, self._pairs.kinds
         error = self._pairs.error(rate, records)
-        leakages, read = self._looked_at(rate, self._before(tau, above), error, clock)
+        leakages, read = self._looked_at(rate, above, error, clock)
         largest, border = float(leakages.max(initial=0.0)), kinds * (records - 1) + FREE
         diameter = self._diameter(records)
         for _ in range(_ROUNDS):

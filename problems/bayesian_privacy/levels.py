@@ -47,9 +47,6 @@ from privopt.problems.bayesian_privacy.validation import Records, Sets
 LISTED = 300_000
 """Probabilities up to which all adversaries are listed, and their leakage enclosed with nothing added."""
 
-CLOSE = 1e-9
-"""Ends of an enclosure that differ by less, relatively, are not drawn together by other bounds."""
-
 PATIENCE = 0.1
 """Seconds that a recursion may take where the number of records keeps epsilon by itself."""
 
@@ -150,8 +147,11 @@ def _bound(model: Records | Sets, tau: float, length: int | None, method: str, s
 def reading_seconds(data: BayesianPrivacyData) -> float:
     """Predicted seconds of one reading: a walk along a chain, a table of adversaries, or the first reading of Gaussian records."""
     noisy = own(data)
-    if noisy is not None:
-        return noisy.seconds
+    return any_seconds(data) if noisy is None else noisy.seconds
+
+
+def any_seconds(data: BayesianPrivacyData) -> float:
+    """Predicted seconds of one reading of the bound for any mechanism of a level."""
     return _reading_seconds(judged_model(data), data.length, data.scope)
 
 
@@ -172,22 +172,35 @@ def bounding_seconds(data: BayesianPrivacyData) -> float:
     return reading_seconds(data)
 
 
-def reading(data: BayesianPrivacyData, tau: float, clock: Clock | None = None) -> Bound:
+def reading(data: BayesianPrivacyData, tau: float) -> Bound:
     """The leakage of noise of level tau, in floats.
 
     For a count, sum or mean of a chain that is short or forgets it is that of the noisy answer itself; else that of the worst mechanism
-    of the level, or the best bound on it. Raises TimeoutError where no seconds are left by the clock.
+    of the level, or the best bound on it.
     """
     noisy = own(data)
-    if noisy is None or tau == 0:
+    if noisy is None or tau == 0 or _few(data, tau):
         return bound(data, tau, "general" if _few(data, tau) else "best")
-    read = noisy.read(tau, data.epsilon, clock)
-    if read.value < math.inf and (read.exact or read.value <= data.epsilon):
-        return read
-    if isinstance(noisy, Forgetting) and noisy.exceeds(tau, data.epsilon):
-        return read
-    best = bound(data, tau)
-    return read if read.value <= best.value else replace(best, exact=False)
+    return _bounded(data, tau, noisy.read(tau))
+
+
+def searched(data: BayesianPrivacyData, tau: float, clock: Clock) -> float:
+    """The leakage of the noisy query itself, or a bound on it by which it keeps epsilon or does not.
+
+    Raises
+    ------
+    TimeoutError
+        If no seconds are left by the clock.
+    """
+    noisy = own(data)
+    if not isinstance(noisy, Forgetting):
+        return reading(data, tau).value
+    return _bounded(data, tau, noisy.read(tau, data.epsilon, clock)).value
+
+
+def _bounded(data: BayesianPrivacyData, tau: float, read: Bound) -> Bound:
+    """What was read, or the bound of any mechanism where floats do not do."""
+    return read if read.value < math.inf else bound(data, tau)
 
 
 def proved_leakage(data: BayesianPrivacyData, tau: float, excess: float = 0.0) -> tuple[float, float, str]:
@@ -202,13 +215,13 @@ def proved_leakage(data: BayesianPrivacyData, tau: float, excess: float = 0.0) -
     (0.0, 0.75, 'gaussian-column in rationals')
     """
     noisy = own(data) if 0 < tau < math.inf else None
-    low, high = noisy.enclose(tau, data.epsilon) if noisy is not None else (0.0, math.inf)
-    if high < math.inf and (high <= data.epsilon or high - low <= CLOSE * high):
-        return low, high, "every adversary in balls"
-    if noisy is None and data.length is not None and _few(data, tau):
+    if data.length is not None and _few(data, tau):
         return 0.0, up(data.length * Fraction(tau)), GENERAL
+    low, high = noisy.enclose(tau) if noisy is not None else (0.0, math.inf)
+    if high < math.inf:
+        return low, high, "every adversary in balls"
     proved, method = prove_leakage(setting(data), tau, data.epsilon * (1.0 + excess))
-    return (low, high, "every adversary in balls") if high <= proved else (min(low, proved), proved, method)
+    return min(low, proved), proved, method
 
 
 def level_enclosure(data: BayesianPrivacyData, tau: float) -> Enclosure:

@@ -31,6 +31,9 @@ HASTY = 1e-7
 SAFELY = 1e-4
 """How far below the level that is expected one is tried, relatively, while little is known of it."""
 
+LISTED_SECONDS = 1e-3
+"""Seconds that reading a noisy sum may take then, too."""
+
 CHECKED = 0.01
 """Seconds that reading a bound may take when it is asked whether a solver is fit."""
 
@@ -231,8 +234,9 @@ def standing(problem: BayesianPrivacy, method: str) -> Guarantee:
 
     Where a reading takes long this is what the bound is known for, not what it comes to.
     """
-    if reading_seconds(problem) > CHECKED:
-        if levels.enumerable(problem) or method not in (
+    own = levels.own(problem)
+    if levels.any_seconds(problem) > CHECKED or (own is not None and own.seconds > LISTED_SECONDS):
+        if own is not None or method not in (
             "markov-recursion",
             "gaussian-column",
             "gaussian-h-matrix",
@@ -265,7 +269,7 @@ def not_a_chain(problem: BayesianPrivacy) -> str | None:
 
 def out_of_reach(problem: BayesianPrivacy, method: str) -> str | None:
     """Why a method gives no bound here, or None; it is read at a vanishing level, unless that takes long."""
-    if reading_seconds(problem) > CHECKED and method not in ("general", "markov-published"):
+    if levels.any_seconds(problem) > CHECKED and method not in ("general", "markov-published"):
         return None
     try:
         least = value(problem, problem.epsilon * 2.0**-60, method)

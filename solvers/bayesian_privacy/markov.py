@@ -57,11 +57,11 @@ class MarkovRecursion(_Markov):
 
     def cost(self, problem: BayesianPrivacy) -> float:
         """Some thirty readings of the recursion."""
-        return 2e-3 + 40 * calibrated.reading_seconds(problem)
+        return 2e-3 + 40 * levels.any_seconds(problem)
 
     def run(self, problem: BayesianPrivacy, budget: Budget) -> Proposal:
         """Propose noise of the largest level that the recursion allows; a slow one leaves time for its judgement."""
-        slow = calibrated.reading_seconds(problem)
+        slow = levels.any_seconds(problem)
         if slow <= calibrated.CHECKED:
             return super().run(problem, budget)
         chain = problem.model
@@ -231,6 +231,6 @@ def _near(noisy: Forgetting, problem: BayesianPrivacy, budget: Budget) -> tuple[
     def leakage(tau: float) -> float:
         nonlocal readings
         readings += 1
-        return levels.reading(problem, tau, lambda: budget.remaining).value
+        return levels.searched(problem, tau, lambda: budget.remaining)
 
     return calibrated.largest_level(leakage, problem.epsilon, budget, MOST_LEVEL, vanishes=True), readings

@@ -183,6 +183,19 @@ def _count(k: int, length: int | None = None, epsilon: float = 1.0) -> Problem[A
     return BayesianPrivacy(_chain(k), "count" if k == 2 else "histogram", epsilon, length=length)
 
 
+def _read(k: int, query: str, length: int | None = None, epsilon: float = 1.0) -> Problem[Any]:
+    """A count, a sum or a mean of a chain whose states need not stay.
+
+    Examples
+    --------
+    >>> _read(3, "sum", 50).length
+    50
+    """
+    rows = np.random.default_rng(k).dirichlet(np.full(k, 0.5), size=k)
+    clip = None if query == "count" else (0, k - 1)
+    return BayesianPrivacy(MarkovChain.normalised(rows.tolist()), query, epsilon, length=length, clip=clip)
+
+
 def _absorbed(k: int, length: int | None) -> Problem[Any]:
     return BayesianPrivacy(_absorbing(k), "histogram", 1.0, length=length)
 
@@ -225,6 +238,12 @@ register_cases(
         *((f"chain-{k}", marks, partial(_count, k)) for k, marks in _CHAINS),
         *((f"chain-2-records-{n}", "", partial(_count, 2, n)) for n in (6, 1000)),
         ("chain-5-records-1000", "", partial(_count, 5, 1000)),
+        ("count-3", "q", partial(_read, 3, "count")),
+        ("count-6-records-72", "", partial(_read, 6, "count", 72)),
+        ("count-12", "", partial(_read, 12, "count")),
+        ("sum-5", "", partial(_read, 5, "sum")),
+        ("sum-8-records-1000000", "", partial(_read, 8, "sum", 10**6)),
+        ("mean-4-records-134", "", partial(_read, 4, "mean", 134, 0.1)),
         ("absorbing-3-records-20", "q", partial(_absorbed, 3, 20)),
         ("absorbing-10-records-100", "", partial(_absorbed, 10, 100)),
         ("absorbing-20-records-100", "", partial(_absorbed, 20, 100)),
