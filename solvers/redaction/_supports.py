@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from privopt.arrays import Floats
 from privopt.measures.redaction.leakage import steps_away
 from privopt.problems.redaction.problem import Redaction
+from privopt.solvers.redaction._hidden import Hidden, hidden
 
 HIDDEN, PARTIAL, WHOLE = 0, 1, 2
 Support: TypeAlias = NDArray[np.int8]
@@ -250,14 +251,14 @@ class Walks:
 class Local:
     """The smooth problem of one support: its variables, then a budget for each left side and pair."""
 
-    def __init__(self, sights: Sights, weights: Floats, support: Support) -> None:
-        self.sights, self.support = sights, support
+    def __init__(self, sights: Sights, hidden: Hidden, support: Support) -> None:
+        self.sights, self.hidden, self.support = sights, hidden, support
         self.epsilon = sights.problem.epsilon
         # Slacks and shares of a small budget are measured in it: SLSQP's tolerances are absolute.
         self.unit = min(1.0, self.epsilon) or 1.0
         self.where = np.nonzero(support == PARTIAL)
         self.cells = {(int(t), int(v)): i for i, (t, v) in enumerate(zip(*self.where, strict=True))}
-        self.size, self.price = len(self.cells), weights[self.where]
+        self.size = len(self.cells)
         self.walks = Walks(sights, support, self.cells)
 
     def table(self, values: Floats) -> Floats:
@@ -290,13 +291,14 @@ class Local:
 
         begin = self._begin(start)
         free = np.arange(len(begin)) < self.size
-        price = np.zeros(len(begin))
-        price[: self.size] = self.price / max(float(self.price.max()), 1e-300)
+        unit = max(float(self.hidden.slopes(self.table(np.ones(self.size)))[self.where].max()), 1e-300)
         low, high = np.where(free, LEAST, 0.0), np.where(free, 1.0, self.epsilon / self.unit)
         inside: Floats = np.clip(begin, low, high)
 
         def loss(z: Floats) -> tuple[float, Floats]:
-            return float(price @ z), price
+            table, slopes = self.table(z[: self.size]), np.zeros(len(z))
+            slopes[: self.size] = self.hidden.slopes(table)[self.where] / unit
+            return self.hidden.value(table) / unit, slopes
 
         optimum = minimize(
             loss,
@@ -347,12 +349,12 @@ class Program:
     runs: int = 0
 
     def __post_init__(self) -> None:
-        self.weights = self.problem.weighted_marginals
+        self.hidden = hidden(self.problem)
         self.sights = Sights(self.problem)
 
     def floor(self, support: Support) -> float:
         """What the support hides for sure."""
-        return float(self.weights[support == HIDDEN].sum())
+        return self.hidden.value((support == HIDDEN).astype(np.float64))
 
     def solve(self, support: Support, near: Floats, worth: float = math.inf) -> Point | None:
         """A local optimum of a support from a start; None if it is never private or cannot cost less than ``worth``."""
@@ -361,7 +363,7 @@ class Program:
         if key not in self.solved:
             if self.floor(support) >= worth:
                 return None
-            self.solved[key] = self._solve(Local(self.sights, self.weights, support), near)
+            self.solved[key] = self._solve(Local(self.sights, self.hidden, support), near)
         return self.solved[key]
 
     def _solve(self, local: Local, near: Floats) -> Point | None:
@@ -373,4 +375,4 @@ class Program:
             self.runs += 1
             values = local.raised(local.descend(np.clip(near[local.where], LEAST, 0.95)))
         table = local.table(values)
-        return Point(float((self.weights * table).sum()), local.support, table)
+        return Point(self.hidden.value(table), local.support, table)

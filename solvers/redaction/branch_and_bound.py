@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -29,8 +30,10 @@ WIDEST = 44
 REACH = 24
 """Most records on either side of the private ones."""
 MAX_STATES = 12
-FOLLOWED = 16
-"""Records that tell less than this part of epsilon of every private one are left out: they are free."""
+FOLLOWED = (16.0, 256.0, math.inf)
+"""Records that tell less than this part of epsilon of every private one are left out: they are free. More are counted where that leaves a gap."""
+CLOSED, NEAR = 1e-6, 2e-7
+"""A gap of the utility that is none, and the share of it at which a search ends."""
 _FINE = 2.0**-44
 _SEARCHED, _SEARCHED_OF_PARTS = 0.32, 0.2
 """Shares of the time for the search: as much is needed to prove its bound again, of all parts together."""
@@ -100,8 +103,27 @@ class BranchAndBound(Solver[Redaction]):
         return self._search(problem, budget, _SEARCHED)
 
     def _search(self, problem: Redaction, budget: Budget, share: float) -> Proposal:
-        """The search for private records that are near to each other, in a share of the time; short attempts first."""
-        begun, (begin, end) = budget.remaining, _stretch(problem)
+        """The search for private records that are near to each other, in a share of the time, with more records where few leave a gap."""
+        found, ends = self._of_stretch(problem, budget, share, FOLLOWED[0]), _stretch(problem, FOLLOWED[0])
+        for followed in FOLLOWED[1:]:
+            wider = _stretch(problem, followed)
+            if found.bound is None or "stop" in found.stats or budget.remaining == 0:
+                break
+            assert isinstance(found.mechanism, RedactionMechanism)
+            if found.bound - problem.evaluate(found.mechanism).utility <= CLOSED or wider == ends:
+                continue
+            again = self._of_stretch(problem, replace(budget, incumbent=found.mechanism), share, followed)
+            found = (
+                again
+                if again.bound is not None and again.bound <= found.bound
+                else replace(found, mechanism=again.mechanism)
+            )
+            ends = wider
+        return found
+
+    def _of_stretch(self, problem: Redaction, budget: Budget, share: float, followed: float) -> Proposal:
+        """The search in the records that tell more than a part of epsilon; short attempts first."""
+        begun, (begin, end) = budget.remaining, _stretch(problem, followed)
         stretch = Stretch.of(problem, begin, end) if fits(problem, begin, end) else None
         if stretch is None:
             start = _start(problem, budget, _ATTEMPTS[-1][0], _STARTED * begun)
@@ -116,21 +138,26 @@ class BranchAndBound(Solver[Redaction]):
             spent += then - budget.remaining
             if search.point is not None:
                 best = _better(problem, best, search.point, begin)
-            if search.done:
+            if _ended(problem, search):
                 break
         stats: dict[str, float | int | str] = {"boxes": search.boxes, "records": end - begin}
-        if not search.done:
+        if not _ended(problem, search):
             stats["stop"] = "out of time" if search.boxes < MAX_BOXES else "enough boxes"
         dual = {"kind": KIND, "begin": begin, "end": end, "cutoff": cutoff, "boxes": search.boxes}
         return Proposal(best, utility_bound(problem, search.bound)[1], dual, stats=stats)
 
 
 def _advance(problem: Redaction, search: Search, budget: Budget, boxes: int, stop: float) -> None:
-    """Split boxes until the search has ended, there are so many, or that many seconds are left."""
-    while not search.done and search.boxes < boxes and budget.remaining > stop:
+    """Split boxes until the search has ended, or all but, there are so many, or that many seconds are left."""
+    while not _ended(problem, search) and search.boxes < boxes and budget.remaining > stop:
         search.advance(MAX_BOXES)
         bound = utility_bound(problem, search.bound)[1]
         budget.report(_most(problem) - search.cutoff, bound, fraction=min(1.0, search.boxes / 1e5))
+
+
+def _ended(problem: Redaction, search: Search) -> bool:
+    """Whether next to nothing of the utility is open: the last digits can take as long as all before."""
+    return search.done or search.cutoff - search.bound <= NEAR * (_most(problem) - search.cutoff)
 
 
 def _most(problem: Redaction) -> float:
@@ -144,9 +171,9 @@ def _wide(problem: Redaction) -> bool:
     return len(problem.private) > 1 and not (span <= WIDEST and fits(problem, *_stretch(problem)))
 
 
-def _stretch(problem: Redaction) -> tuple[int, int]:
+def _stretch(problem: Redaction, followed: float = FOLLOWED[0]) -> tuple[int, int]:
     """Records around the private ones that tell much of one of them, and one more on each side."""
-    near = near_records(problem, problem.epsilon / FOLLOWED)
+    near = near_records(problem, problem.epsilon / followed)
     first, last = min(problem.private), max(problem.private)
     begin = max(min([first, *near]) - 1, first - REACH, 0)
     end = min(max([last, *near]) + 2, last + REACH + 1, problem.length)
@@ -155,7 +182,8 @@ def _stretch(problem: Redaction) -> tuple[int, int]:
 
 def _start(problem: Redaction, budget: Budget, runs: int, seconds: float) -> RedactionMechanism:
     """The best of the incumbent, or else of the cheap mechanisms, and a local search of so many runs or seconds."""
-    local: Solver[Redaction] = JointSearch(runs) if problem.form == "local" else Sequential()
+    of_two = problem.form == "sequential" and problem.chain.k == 2
+    local: Solver[Redaction] = Sequential() if of_two else JointSearch(runs)
     solvers = [local] if runs > 0 else []
     best = problem.safe()
     if isinstance(budget.incumbent, RedactionMechanism):
@@ -181,12 +209,12 @@ def _best(problem: Redaction, best: RedactionMechanism, other: RedactionMechanis
 
 
 def _better(problem: Redaction, best: RedactionMechanism, point: Floats, begin: int) -> RedactionMechanism:
-    """A point of the search, with everything released outside of the stretch; polished if it is local."""
+    """A point of the search, with everything released outside of the stretch; polished unless it is a sequential one of two states."""
     table = np.zeros((problem.length, problem.chain.k))
     table[begin : begin + len(point)] = point
     found = problem.answer(table)
     best = _best(problem, best, found)
-    if problem.form != "local" or problem.length > MAX_LENGTH:
+    if (problem.form != "local" and problem.chain.k == 2) or problem.length > MAX_LENGTH:
         return best
     start = found.probabilities
     support = np.where(start < 1, PARTIAL, HIDDEN).astype(np.int8)

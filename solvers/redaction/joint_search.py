@@ -196,7 +196,8 @@ class JointSearch(Solver[Redaction]):
 
     def refuse(self, problem: Redaction) -> str | None:
         """Refuse where too much matters for a local search."""
-        if (reason := refusal(problem, local="it searches local mechanisms")) is not None:
+        of_two = "it searches local mechanisms, and sequential ones of three states and more"
+        if (reason := refusal(problem, local=of_two if problem.chain.k == 2 else "")) is not None:
             return reason
         if problem.chain.k > MAX_STATES:
             return f"it tries sets of values: at most {MAX_STATES} states, not {problem.chain.k}"

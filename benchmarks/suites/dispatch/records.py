@@ -31,8 +31,8 @@ def _near(n: int) -> Problem[Any]:
     return Redaction(random_chain(n), n, (n // 2 - 2, n // 2 + 2), 1.0)
 
 
-def _sequential(n: int) -> Problem[Any]:
-    return Redaction(random_chain(n), n, n // 2, 1.0, form="sequential")
+def _sequential(n: int, k: int = 2) -> Problem[Any]:
+    return Redaction(random_chain(n, k), n, n // 2, 1.0, form="sequential")
 
 
 def _informed(n: int, k: int = 2) -> Problem[Any]:
@@ -67,6 +67,10 @@ register_cases(
         ("private-near-records-40", "", partial(_near, 40)),
         ("sequential-30", "", partial(_sequential, 30)),
         ("sequential-1000", "", partial(_sequential, 1000)),
+        *(
+            (f"sequential-states-{k}-records-{n}", "", partial(_sequential, n, k))
+            for n, k in ((12, 3), (40, 4))
+        ),
         ("side-information-12", "q", partial(_informed, 12)),
         ("side-information-1000", "", partial(_informed, 1000)),
         ("side-information-states-3-records-60", "", partial(_informed, 60, 3)),
