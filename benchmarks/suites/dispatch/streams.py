@@ -238,7 +238,7 @@ register_cases(
         *((f"chain-{k}", marks, partial(_count, k)) for k, marks in _CHAINS),
         *((f"chain-2-records-{n}", "", partial(_count, 2, n)) for n in (6, 1000)),
         ("chain-5-records-1000", "", partial(_count, 5, 1000)),
-        ("count-3", "q", partial(_read, 3, "count")),
+        ("count-3", "", partial(_read, 3, "count")),
         ("count-6-records-72", "", partial(_read, 6, "count", 72)),
         ("count-12", "", partial(_read, 12, "count")),
         ("sum-5", "", partial(_read, 5, "sum")),
