@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,6 +162,9 @@ class Listed:
     chain: MarkovChain
     lattice: Lattice
     length: int
+
+    method: ClassVar[str] = "every adversary in balls"
+    """How an enclosure is proved."""
 
     @property
     def seconds(self) -> float:

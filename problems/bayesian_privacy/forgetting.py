@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -158,6 +158,9 @@ class Forgetting:
     most: int
     _judged: dict[float, _Reading] = field(default_factory=dict, init=False, repr=False)
     _memo: dict[float, _Reading] = field(default_factory=dict, init=False, repr=False)
+
+    method: ClassVar[str] = "known records nearby in balls, those far away by how little the chain remembers"
+    """How an enclosure is proved."""
 
     @property
     def seconds(self) -> float:

@@ -11,9 +11,9 @@ mechanisms of a level even grows with slope 1 or in proportion, so that L(t) >= 
 noisy answer may stay the same, even at 0: only if somebody is left with two answers at a distance of some share of
 the sensitivity, one for each of two values of a record, L(t) is at least that share of t.
 
-L(t) is proved from below: in balls by enumeration, by the recursion for two states with every step rounded
-down, by a rational factor of one adversary of Gaussian records, or by a mechanism that reads one record. The
-error of a scale is enclosed in balls.
+L(t) is proved from below: in balls, by enumeration or by adversaries who know records near the target, by the recursion
+for two states with every step rounded down, by a rational factor of one adversary of Gaussian records, or by a mechanism
+that reads one record. The error of a scale is enclosed in balls.
 
 ``{"kind": "error"}`` proves 0: no error is expected to be negative.
 """
@@ -218,8 +218,8 @@ def proved_leakage(data: BayesianPrivacyData, tau: float, excess: float = 0.0) -
     if data.length is not None and _few(data, tau):
         return 0.0, up(data.length * Fraction(tau)), GENERAL
     low, high = noisy.enclose(tau) if noisy is not None else (0.0, math.inf)
-    if high < math.inf:
-        return low, high, "every adversary in balls"
+    if noisy is not None and high < math.inf:
+        return low, high, noisy.method
     proved, method = prove_leakage(setting(data), tau, data.epsilon * (1.0 + excess))
     return min(low, proved), proved, method
 

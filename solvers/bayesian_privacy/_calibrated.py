@@ -31,11 +31,8 @@ HASTY = 1e-7
 SAFELY = 1e-4
 """How far below the level that is expected one is tried, relatively, while little is known of it."""
 
-LISTED_SECONDS = 1e-3
-"""Seconds that reading a noisy sum may take then, too."""
-
-CHECKED = 0.01
-"""Seconds that reading a bound may take when it is asked whether a solver is fit."""
+CHECKED, OWN_CHECKED = 0.01, 1e-3
+"""Seconds that reading a bound, or what a noisy sum leaks, may take when it is asked whether a solver is fit."""
 
 
 class _TimeUp(Exception):
@@ -235,7 +232,7 @@ def standing(problem: BayesianPrivacy, method: str) -> Guarantee:
     Where a reading takes long this is what the bound is known for, not what it comes to.
     """
     own = levels.own(problem)
-    if levels.any_seconds(problem) > CHECKED or (own is not None and own.seconds > LISTED_SECONDS):
+    if levels.any_seconds(problem) > CHECKED or (own is not None and own.seconds > OWN_CHECKED):
         if own is not None or method not in (
             "markov-recursion",
             "gaussian-column",
