@@ -20,7 +20,7 @@ from privopt.files.json import write_json
 from privopt.files.private import beside, shown
 from privopt.files.text import number
 from privopt.mechanisms.policy.journal import alone
-from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
+from privopt.models.markov.stream import StreamColumns
 from privopt.publication.receipt import CHARGED, NOT_RECORDED, make_receipt
 
 
@@ -169,9 +169,10 @@ def answer_query(
     names = list(dict.fromkeys(columns))
     read = read_table(data, names)
     cells = {name: read.columns[name] for name in names}
+    stream = _stream_of(machine, account.problem)
     records: list[Any] = []
     for name in names:
-        records += _records(mechanism, data, name, read)
+        records += _records(mechanism, data, name, read, stream)
     answered = records.count(_counted(mechanism)) if mechanism.states is None else len(records)
     rng = None if seed is None else np.random.default_rng(seed)
     ledger = None
@@ -250,20 +251,47 @@ def _begun(place: Path, account: Account, machine: Machine, data: Path) -> Budge
         raise FileRefused(
             f"{place}: there is no ledger yet; to begin one give --total NATS, what all answers may leak together, and --problem PROBLEM.json"
         )
-    problem = po.load_problem(account.problem)
-    if not isinstance(problem, BayesianPrivacyData):
-        raise FileRefused(
-            f"{account.problem}: is no problem of noisy queries; a ledger is about the model of one"
-        )
-    if machine.certificate is not None and machine.certificate.problem != problem.fingerprint:
-        raise FileRefused(
-            f"{account.problem}: is another problem than the one that was solved (its fingerprint differs)"
-        )
+    problem = _solved(machine, account.problem)
     return BudgetLedger(problem.model, account.total, data.name, problem.length, problem.clip, problem.scope)
 
 
-def _records(mechanism: po.NoisyQuery, path: Path, column: str, read: CsvTable) -> list[Any]:
-    """The cells of a column as numbers, or as states by their text."""
+def _solved(machine: Machine, path: Path) -> po.BayesianPrivacy:
+    """The problem that was solved, from its file."""
+    problem = po.load_problem(path)
+    if not isinstance(problem, po.BayesianPrivacy):
+        raise FileRefused(f"{path}: is no problem of noisy queries; a ledger is about the model of one")
+    if machine.certificate is not None and machine.certificate.problem != problem.fingerprint:
+        raise FileRefused(
+            f"{path}: is another problem than the one that was solved (its fingerprint differs)"
+        )
+    return problem
+
+
+def _stream_of(machine: Machine, path: Path | None) -> StreamColumns | None:
+    """The column that the chain of a problem was fitted to, with its intervals, where the problem is given."""
+    if path is None:
+        return None
+    model = _solved(machine, path).model
+    return model.columns if isinstance(model, po.MarkovChain) else None
+
+
+def _states(path: Path, column: str, read: CsvTable, stream: StreamColumns) -> list[Any]:
+    """The state of each cell, by the intervals that a chain was fitted to."""
+    try:
+        states = stream.letters(read.columns[column])
+    except InvalidModel as cause:
+        raise FileRefused(f"{path}: {cause}") from cause
+    if None in states:
+        raise FileRefused(
+            f"{path}: row {states.index(None) + 1}: {column!r} is empty; fill it in, or drop the row"
+        )
+    return states
+
+
+def _records(
+    mechanism: po.NoisyQuery, path: Path, column: str, read: CsvTable, stream: StreamColumns | None
+) -> list[Any]:
+    """The cells of a column as numbers, or as states by their text or by the intervals of a chain."""
     if mechanism.query in ("sum", "mean"):
         values = numbers(path, column, read)
         for row, value in enumerate(values if mechanism.states is not None else (), 1):
@@ -274,7 +302,19 @@ def _records(mechanism: po.NoisyQuery, path: Path, column: str, read: CsvTable) 
         return list(values)
     if mechanism.states is None:
         return _marked(path, column, read, _counted(mechanism))
+    if stream is not None:
+        return _states(path, column, read, stream)
     by_text: dict[Cells, Any] = {(str(state),): state for state in mechanism.states}
+    first = next(iter(read.columns[column]), "")
+    if (
+        (first,) not in by_text
+        and _finite(first) is not None
+        and not any(_finite(cells[0]) for cells in by_text)
+    ):
+        raise FileRefused(
+            f"{path}: {column!r} holds numbers, and the states are {_few(mechanism.states)}: give --problem PROBLEM.json, whose chain "
+            "says which numbers they stand for, if it was fitted to them"
+        )
     return read_symbols(path, [column], [(cell,) for cell in read.columns[column]], by_text)
 
 

@@ -80,7 +80,7 @@ ProblemFile = Annotated[
     typer.Option(
         "--problem",
         metavar="PROBLEM.json",
-        help="For --codebook, --keep and --ledger: the problem that was solved.",
+        help="For --codebook, --keep, --ledger, and counts of a chain of intervals: the problem that was solved.",
     ),
 ]
 

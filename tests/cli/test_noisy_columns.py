@@ -192,3 +192,27 @@ def test_a_query_of_an_earlier_version_names_no_column_and_takes_any(folder: Pat
     words = ("release", "solution.json", "days.csv", "--output", "out.csv")
     assert "give --column NAME" in run(*words, code=2)
     run(*words, "--column", "other")
+
+
+def test_a_count_of_intervals_reads_the_numbers_that_the_chain_was_fitted_to(folder: Path) -> None:
+    levels = [3, 12, 25, 8, 4, 17, 22, 9, 1, 15] * 6
+    pd.DataFrame({"level": levels}).to_csv("levels.csv", index=False)
+    run("fit", "levels.csv", "--column", "level", "--bins", "level=0,10,20,30", "--output", "chain.json")
+    mechanism = solved("chain.json", {"count": "10-19"}, epsilon=30.0, length=60)
+    words = ("release", "solution.json", "levels.csv", "--output", "out.csv")
+    said = run(*words, code=2)
+    assert "'level' holds numbers, and the states are '0-9', '10-19', '20-30'" in said
+    assert "give --problem PROBLEM.json" in said
+    assert not Path("out.csv").exists()
+    run(*words, "--problem", "problem.json", "--simulate", "1")
+    assert float(pd.read_csv("out.csv")["released"][0]) == pytest.approx(18, abs=40 * mechanism.scale)
+    pd.DataFrame({"level": [*levels[:-1], 99]}).to_csv("high.csv", index=False)
+    said = run(
+        "release", "solution.json", "high.csv", "--output", "o.csv", "--problem", "problem.json", code=2
+    )
+    assert "row 60 is outside its bins, 0 to 30" in said
+    pd.DataFrame({"level": [*levels[:-1], None]}).to_csv("gap.csv", index=False)
+    said = run(
+        "release", "solution.json", "gap.csv", "--output", "o.csv", "--problem", "problem.json", code=2
+    )
+    assert "row 60: 'level' is empty" in said
