@@ -35,7 +35,7 @@ from privopt.measures.bound import Bound
 from privopt.mechanisms import Query
 from privopt.mechanisms.noise.shapes import enclosed_error
 from privopt.mechanisms.noise.statistics import spacing, up
-from privopt.models import CovarianceAmbiguity, GaussianModel, GroupModel, MarkovChain
+from privopt.models import ChainAmbiguity, CovarianceAmbiguity, GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy import enumeration
 from privopt.problems.bayesian_privacy.data import BayesianPrivacyData
 from privopt.problems.bayesian_privacy.enumeration import Listed
@@ -225,11 +225,16 @@ def proved_leakage(data: BayesianPrivacyData, tau: float, excess: float = 0.0) -
 
 
 def level_enclosure(data: BayesianPrivacyData, tau: float) -> Enclosure:
-    """Floats around the largest leakage of the mechanisms of a level, over a set: what one of them leaks, and what none exceeds."""
+    """Floats around the largest leakage over a set: what the noisy answer leaks at its nominal chain, or some mechanism of the level, and what none exceeds."""
     if tau == 0:
         return 0.0, 0.0
-    high = proved_leakage(data, tau)[1]
-    return min(prove_leak(setting(data), tau), high), high
+    chain, high = data.model, proved_leakage(data, tau)[1]
+    noisy = own(replace(data, ambiguity=None)) if isinstance(chain, MarkovChain) else None
+    if noisy is None or (isinstance(chain, MarkovChain) and _stays(chain)):
+        return min(prove_leak(setting(data), tau), high), high
+    low, nominal = noisy.enclose(tau)
+    point = isinstance(data.ambiguity, ChainAmbiguity) and data.ambiguity.is_point
+    return min(low, high), min(nominal, high) if point else high
 
 
 def _few(data: BayesianPrivacyData, tau: float) -> bool:

@@ -205,7 +205,7 @@ class BayesianPrivacy(BayesianPrivacyData, Problem[NoisyQuery]):
         )
 
     def robust_level(self, mechanism: NoisyQuery, ambiguity: Ambiguity) -> Enclosure:
-        """Floats around the largest leakage over a set of every mechanism of the level of this one, in nats.
+        """Floats around the largest leakage of this one over a set, in nats; at most that of every mechanism of its level.
 
         See :func:`privopt.measures.robust_level`.
         """

@@ -278,3 +278,17 @@ def test_what_forgets_too_slowly_or_has_no_lattice_is_bounded_as_any_mechanism()
     assert not levels.enumerable(po.BayesianPrivacy(slow, "count", 1.0, length=10**5))
     assert levels.enumerable(po.BayesianPrivacy(slow, "count", 1.0, length=12))
     assert not levels.enumerable(po.BayesianPrivacy(random_chain(0, 3), "count", 1e-9))
+
+
+@pytest.mark.parametrize("length", [6, None])
+def test_over_a_set_of_one_chain_a_count_leaks_what_its_certificate_says(length: int | None) -> None:
+    problem = po.BayesianPrivacy(SWING, "count", 1.0, length=length)
+    solution = po.solve(problem)
+    assert solution.certificate is not None
+    levels_of = [
+        po.measures.robust_level(problem, solution.answer, po.ChainAmbiguity.interval(SWING, radius))
+        for radius in (0.0, 0.05, 0.2)
+    ]
+    assert levels_of[0] == pytest.approx(solution.certificate.leakage, rel=1e-12)
+    assert all(low <= high for low, high in levels_of)
+    assert levels_of == sorted(levels_of)
