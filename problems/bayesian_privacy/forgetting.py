@@ -297,7 +297,7 @@ class Forgetting:
         error = self._pairs.error(rate, records)
         leakages, read = self._looked_at(rate, above, error, clock)
         largest, border = float(leakages.max(initial=0.0)), kinds * (records - 1) + FREE
-        diameter = self._diameter(records)
+        diameter, away, beyond = self._diameter(records), math.inf, math.inf
         for _ in range(_ROUNDS):
             away = blurred(diameter, all_leak)
             beyond = _beyond(leakages, border, away)

@@ -99,14 +99,15 @@ class Sides:
 
     def _grown(self, tilt: float) -> Floats:
         """Weights of what they add, one side's up to a common factor."""
-        now = np.zeros((*self._starts.shape, max(self.values) * (self.most - 1) + 1))
-        now[:, :, 0] = self._starts
+        starts, width = self._starts, max(self.values) * (self.most - 1) + 1
+        now = np.zeros((len(starts), len(self.step), width))
+        now[:, :, 0] = starts
         listed = []
         for _ in range(self.most):
             listed.append(now)
             moved = np.zeros_like(now)
             for u, value in enumerate(self.values):
-                moved[:, u, value:] = now[:, u, : now.shape[2] - value] * np.exp(tilt * value)
+                moved[:, u, value:] = now[:, u, : width - value] * np.exp(tilt * value)
             now = np.einsum("xu,suc->sxc", self.step, moved)
             now = now / np.maximum(now.max(axis=(1, 2), keepdims=True), _TINY)
         return np.concatenate(listed)

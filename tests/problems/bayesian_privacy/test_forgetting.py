@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from instances.few import few
-from mpmath import mp, mpf
+from mpmath import exp, log, mpf
 from oracles.bayesian import noisy_count
 
 import privopt as po
@@ -38,9 +39,7 @@ def lattice_of(seed: int, k: int) -> Lattice:
     return Lattice(steps if max(steps) else (*steps[:-1], 2), Fraction(1, max(*steps, 1)), Fraction(0))
 
 
-def distribution(
-    step: list[list[mpf]], values: tuple[int, ...], start: list[mpf], records: int
-) -> list[list[mpf]]:
+def distribution(step: Any, values: tuple[int, ...], start: Any, records: int) -> list[list[Any]]:
     """What so many unknown records and what is known beyond them make likely, for each value of the target: plain sums over words."""
     k = len(step)
     found = [[w] for w in start]
@@ -85,8 +84,8 @@ def leaked(
     top = max(max(row) for row in rows)
     worst = mpf(0)
     for y in range(-1, 2 * top + 3):  # in halves
-        dense = [sum(w * mp.e ** (-rate * abs(mpf(y) / 2 - c)) for c, w in row.items()) for row in rows]
-        worst = max(worst, mp.log(max(dense) / min(dense)))
+        dense = [sum(w * exp(-rate * abs(mpf(y) / 2 - c)) for c, w in row.items()) for row in rows]
+        worst = max(worst, log(max(dense) / min(dense)))
     return worst
 
 
@@ -285,8 +284,9 @@ def test_over_a_set_of_one_chain_a_count_leaks_what_its_certificate_says(length:
     problem = po.BayesianPrivacy(SWING, "count", 1.0, length=length)
     solution = po.solve(problem)
     assert solution.certificate is not None
+    assert solution.mechanism is not None
     levels_of = [
-        po.measures.robust_level(problem, solution.answer, po.ChainAmbiguity.interval(SWING, radius))
+        po.measures.robust_level(problem, solution.mechanism, po.ChainAmbiguity.interval(SWING, radius))
         for radius in (0.0, 0.05, 0.2)
     ]
     assert levels_of[0] == pytest.approx(solution.certificate.leakage, rel=1e-12)
