@@ -12,9 +12,9 @@ import numpy as np
 
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.mechanisms.noise.statistics import counted
 from privopt.models import GaussianModel, GroupModel, MarkovChain
 from privopt.problems.bayesian_privacy import levels
+from privopt.problems.bayesian_privacy.lattice import lattice_of
 from privopt.problems.bayesian_privacy.problem import BayesianPrivacy
 from privopt.solvers.bayesian_privacy import _calibrated as calibrated
 
@@ -51,11 +51,14 @@ class Oracle(Solver[BayesianPrivacy]):
         if isinstance(model, GaussianModel):
             return calibrated.proposal(problem, problem.epsilon / max(_gaussian(model.covariance)), {})
         assert isinstance(model, MarkovChain)
-        rows = list(_counts(problem, model))
+        lattice = lattice_of(problem)
+        assert lattice is not None
+        rows, share = list(_sums(problem, model, lattice.steps)), float(lattice.share)
         low, high = 0.0, problem.epsilon * 4
         for _ in range(60):
             middle = (low + high) / 2
-            low, high = (middle, high) if _leakage(rows, middle) <= problem.epsilon else (low, middle)
+            nats = _leakage(rows, middle * share) + 2.0 * float(lattice.stray) * middle
+            low, high = (middle, high) if nats <= problem.epsilon else (low, middle)
         return calibrated.proposal(problem, low * (1 - 1e-12), {})
 
 
@@ -70,9 +73,11 @@ def _gaussian(covariance: np.ndarray) -> Iterator[float]:
             yield from np.maximum(1.0 + up, down - 1.0)
 
 
-def _counts(problem: BayesianPrivacy, chain: MarkovChain) -> Iterator[list[dict[int, float]]]:
-    """The distributions of the count for each value of a target, for each adversary."""
-    n, state = problem.length or 0, chain.states.index(counted(problem.query, chain.states))
+def _sums(
+    problem: BayesianPrivacy, chain: MarkovChain, steps: tuple[int, ...]
+) -> Iterator[list[dict[int, float]]]:
+    """The distributions of the sum of what records add, in units, for each value of a target, for each adversary."""
+    n = problem.length or 0
     words: dict[tuple[int, ...], float] = {
         word: math.prod(
             [chain.marginal(0)[word[0]], *(chain.step(t)[word[t], word[t + 1]] for t in range(n - 1))]
@@ -82,22 +87,27 @@ def _counts(problem: BayesianPrivacy, chain: MarkovChain) -> Iterator[list[dict[
     for i in range(n):
         for pattern in product([None, *range(chain.k)], repeat=n):
             if pattern[i] is None:
-                yield [_distribution(words, pattern, i, x, state) for x in range(chain.k)]
+                yield [_distribution(words, pattern, i, x, steps) for x in range(chain.k)]
 
 
 def _distribution(
-    words: dict[tuple[int, ...], float], pattern: tuple[int | None, ...], i: int, x: int, state: int
+    words: dict[tuple[int, ...], float],
+    pattern: tuple[int | None, ...],
+    i: int,
+    x: int,
+    steps: tuple[int, ...],
 ) -> dict[int, float]:
-    """Weights of the counts of sequences that fit what is known and have value x at i."""
+    """Weights of the sums of sequences that fit what is known and have value x at i."""
     weights: dict[int, float] = {}
     for word, p in words.items():
         if p > 0 and word[i] == x and all(k is None or k == w for k, w in zip(pattern, word, strict=True)):
-            weights[word.count(state)] = weights.get(word.count(state), 0.0) + p
+            total = sum(steps[u] for u in word)
+            weights[total] = weights.get(total, 0.0) + p
     return weights
 
 
 def _leakage(rows: list[list[dict[int, float]]], tau: float) -> float:
-    """The largest logarithm of a ratio of two densities of the noisy count, over all adversaries and outputs."""
+    """The largest logarithm of a ratio of two densities of the noisy sum, over all adversaries and outputs, by nats a unit."""
     outputs = range(-1, 1 + max((c for row in rows for weights in row for c in weights), default=0) + 1)
     worst = 0.0
     for row in rows:
@@ -109,7 +119,7 @@ def _leakage(rows: list[list[dict[int, float]]], tau: float) -> float:
 
 
 def _log_density(weights: dict[int, float], y: int, tau: float) -> float:
-    """The logarithm of the density of the noisy count at y, but for what the noise of every count has."""
+    """The logarithm of the density of the noisy sum at y, but for what the noise of every sum has."""
     least = min(abs(y - c) for c in weights)
     rest = sum(p * math.exp(-tau * (abs(y - c) - least)) for c, p in weights.items())
     return math.log(rest / sum(weights.values())) - tau * least

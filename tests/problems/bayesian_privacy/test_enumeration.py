@@ -202,3 +202,14 @@ def test_the_worst_of_some_levels_find_the_largest_one(k: int) -> None:
     worst = Worst(chain, lattice, length)
     assert worst.see(2 * tau) == enumerated(chain, lattice, length, 2 * tau).value
     assert worst.leakage(tau) <= enumerated(chain, lattice, length, tau).value
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sums_and_means_of_several_states_agree_with_every_sequence(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    records = po.MarkovChain.normalised(rng.dirichlet(np.ones(4), size=4))
+    for query in ("sum", "mean"):
+        problem = po.BayesianPrivacy(records, query, 2.0, length=3, clip=(0, 3))
+        brute, best = (po.solve(problem, name) for name in ("oracle", "exact-small"))
+        assert brute.certified
+        assert brute.objective == pytest.approx(best.objective, rel=1e-9)
