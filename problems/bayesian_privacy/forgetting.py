@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,11 +41,8 @@ from privopt.measures.bound import Bound
 from privopt.models import MarkovChain
 from privopt.problems.bayesian_privacy.enumeration import enclosed
 from privopt.problems.bayesian_privacy.lattice import Lattice
-from privopt.problems.bayesian_privacy.pairs import FREE, Clock, Pairs, Sides
+from privopt.problems.bayesian_privacy.pairs import FREE, UNIT, Clock, Pairs, Sides
 from privopt.problems.bayesian_privacy.sides import Side, grown, integer_step
-
-if TYPE_CHECKING:
-    from flint import arb
 
 MOST_ENTRIES = 100_000_000
 """Probabilities of all pairs of sides, values of the target and answers in the largest box; a second where all are looked at, which is rare."""
@@ -53,8 +50,14 @@ MOST_ENTRIES = 100_000_000
 ENTRY_SECONDS, LEAST_SECONDS = 1.2e-8, 2e-3
 """Seconds of one of them, and of a reading at least."""
 
+MOST_STATES = 50
+"""States of a chain."""
+
 FIRST, GROWTH = 8, 1.25
-"""Records of each side in the first box, and times so many in the next."""
+"""Records of each side in the first box, at most, and times so many in the next."""
+
+FIRST_ENTRIES = 5_000_000
+"""Probabilities in the first box, at most."""
 
 TIGHT = 2.0**-27
 """What may be added to the leakage, relatively."""
@@ -167,7 +170,7 @@ class Forgetting:
         """Predicted seconds of a reading."""
         known = diameters(self.chain, self.most)
         records = next((i + 1 for i, h in enumerate(known) if h <= USUAL), self.most)
-        box = min(max(records, FIRST), self.most)
+        box = min(max(records, self._first), self.most)
         return LEAST_SECONDS + ENTRY_SECONDS * entries(self.chain.k, self.lattice, box)
 
     def read(self, tau: float, budget: float = math.nan, clock: Clock | None = None) -> Bound:
@@ -219,6 +222,11 @@ class Forgetting:
             widest = max(widest, max(values) - min(values)) if values else widest
         return max(Fraction(0), widest * self.lattice.share - 2 * self.lattice.stray)
 
+    @property
+    def _first(self) -> int:
+        """Records of each side in the first box."""
+        return min(self.most, FIRST, max(2, _within(FIRST_ENTRIES, self.chain.k, self.lattice)))
+
     @cached_property
     def _step(self) -> list[list[int]]:
         return integer_step(self.chain, 0)
@@ -267,7 +275,7 @@ class Forgetting:
 
     def _begun(self, tau: float, fresh: bool, clock: Clock | None) -> _Reading:
         """The reading of the first box."""
-        records = min(FIRST, self.most)
+        records = self._first
         above = [] if fresh else [r.high for level, r in self._memo.items() if level > tau]
         allowed = self._allowed(records)
         return self._boxed(
@@ -403,50 +411,46 @@ def entries(k: int, lattice: Lattice, records: int) -> float:
     return 1.1 * k * (k + FREE) ** 2 * records**3 * max(lattice.steps)
 
 
+def _within(most: int, k: int, lattice: Lattice) -> int:
+    """Records of each side in a box of so many probabilities."""
+    return int((most / entries(k, lattice, 1)) ** (1 / 3))
+
+
 @lru_cache(maxsize=64)
 def diameters(chain: MarkovChain, most: int) -> tuple[float, ...]:
     """Projective diameters of the first powers of a step, rounded up, until one vanishes in the last digits.
+
+    An entry of the m-th power is a sum of products of positive numbers, k + 2 roundings a step; a logarithm errs by two units
+    of its size beside that. Four of them are added, and what they may err by is, twice.
 
     Examples
     --------
     >>> [round(h, 3) for h in diameters(MarkovChain([[0.8, 0.2], [0.3, 0.7]]), 3)]
     [2.234, 1.048, 0.519]
     """
-    from flint import arb, arb_mat, ctx
-
-    step = integer_step(chain, 0)
-    found: list[float] = []
-    with ctx.workprec(_BITS):
-        unit = arb_mat([[arb(w) / sum(row) for w in row] for row in step])
-        power = unit
-        while len(found) < most and not (found and found[-1] <= VANISHED):
-            found.append(_diameter(power.tolist()))
-            power *= unit
+    step = np.array([row.floats() for row in chain.exact_step(0)])
+    found, power = list[float](), np.eye(len(step))
+    while len(found) < most and not (found and found[-1] <= VANISHED):
+        power = power @ step
+        if not (power > 0).all():
+            found.append(math.inf)
+            continue
+        logs = np.log(power)
+        widest = max(float(np.ptp(logs - row, axis=1).max()) for row in logs)
+        error = (len(found) + 1) * (len(step) + 2) + 2.0 * float(np.abs(logs).max())
+        found.append(widest + 8.0 * UNIT * error)
     return tuple(found)
-
-
-def _diameter(rows: list[list[arb]]) -> float:
-    """That of a matrix of balls, rounded up; inf where an entry may be 0."""
-    if not all(p > 0 for row in rows for p in row):
-        return math.inf
-    logs = [[p.log() for p in row] for row in rows]
-    widest = 0.0
-    for i, one in enumerate(logs):
-        for other in logs[:i]:
-            apart = [a - b for a, b in zip(one, other, strict=True)]
-            widest = max(widest, max(ball_ceiling(a - b) for a in apart for b in apart))
-    return widest
 
 
 @lru_cache(maxsize=16)
 def forgetting(chain: MarkovChain, lattice: Lattice, length: int | None) -> Forgetting | None:
     """The leakage of noise on a sum of a chain, or None where it forgets too slowly or does not stay the same."""
-    if not chain.homogeneous or max(lattice.steps) == 0 or length == 1:
+    if not chain.homogeneous or max(lattice.steps) == 0 or length == 1 or chain.k > MOST_STATES:
         return None
     if length is not None and not all(chain.exact_initial.weights):
         return None
-    most = int((MOST_ENTRIES / entries(chain.k, lattice, 1)) ** (1 / 3))
-    if most < FIRST:
+    most = _within(MOST_ENTRIES, chain.k, lattice)
+    if most < 2:
         return None
     away = diameters(chain, most)
     if away[-1] <= LOOSE:

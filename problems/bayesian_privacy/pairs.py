@@ -33,7 +33,8 @@ _ROWS = 8  # of a product at least
 _NONE = 10**9  # added where there is no way
 _TINY = 1e-300  # for sides that no value of the target goes with
 _FAR = 750.0  # e^-750 is no float
-_UNIT = 2.0**-53
+UNIT = 2.0**-53
+"""The largest relative error of one rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +189,7 @@ class Pairs:
         k, width = len(self.values), self.width(records) + 1
         side = records * (k + 8) + width + 3
         power = 3.0 * min(rate * self.width(2 * records + 1), _FAR) + 4.0
-        return 2.0 * _UNIT * (2.0 * (2.0 * side + power + 2.0 * (width + 2)) + 8.0)
+        return 2.0 * UNIT * (2.0 * (2.0 * side + power + 2.0 * (width + 2)) + 8.0)
 
     def _outside(self, i: int, places: Ints, answers: int) -> Bools:
         """Which answers lie beyond all sums there can be, where the ratio is that at the nearest one, shape (places, answers)."""
