@@ -30,7 +30,7 @@ from privopt.measures.bayesian.tables import EXACT_SMALL
 from privopt.measures.bound import Bound
 from privopt.models import MarkovChain
 from privopt.problems.bayesian_privacy.lattice import Lattice
-from privopt.problems.bayesian_privacy.pairs import Clock
+from privopt.problems.bayesian_privacy.pairs import ONE_THREAD
 from privopt.problems.bayesian_privacy.sides import Side, arrangements, count_arrangements
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ ENTRY_SECONDS = 1.2e-8
 """Seconds of one of them in a reading."""
 
 _FEW = 400  # adversaries of whom all are enclosed in balls
-_ONE_THREAD = 2**18
-"""Operations of a product of matrices that BLAS gives to one thread: threads that wait for others take many times as long."""
 _TOGETHER = 300_000  # probabilities that are read at a time
 _WATCHED = 100  # adversaries who were the worst at a level
 _MANY = 2000  # nearly equal adversaries whose leakage is not enclosed in balls
@@ -138,7 +136,7 @@ def _convolved(one: Floats, others: Floats, own: int) -> Floats:
     width = len(one)
     padded = np.concatenate([np.zeros(width + own), one])[: 2 * width]
     shifted = np.ascontiguousarray(np.lib.stride_tricks.sliding_window_view(padded, width)[width:0:-1])
-    some = max(1, _ONE_THREAD // width**2)
+    some = max(1, ONE_THREAD // width**2)
     return np.concatenate([others[i : i + some] @ shifted for i in range(0, len(others), some)])
 
 
@@ -176,12 +174,12 @@ class Listed:
         """A share of its level that noise of every level leaks."""
         return share_leaked(self.chain, self.lattice, self.length)
 
-    def read(self, tau: float, budget: float = math.nan, clock: Clock | None = None) -> Bound:
-        """The leakage of noise of a level, in floats; a reading is not long, so that no clock is looked at, nor is a budget."""
+    def read(self, tau: float) -> Bound:
+        """The leakage of noise of a level, in floats."""
         return enumerated(self.chain, self.lattice, self.length, tau)
 
-    def enclose(self, tau: float, budget: float = math.nan) -> tuple[float, float]:
-        """Floats around that leakage, proved, whatever a budget is; the upper one is inf where balls do not decide."""
+    def enclose(self, tau: float) -> tuple[float, float]:
+        """Floats around that leakage, proved; the upper one is inf where balls do not decide."""
         return enclose_enumerated(self.chain, self.lattice, self.length, tau)
 
 

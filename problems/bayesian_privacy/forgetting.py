@@ -305,6 +305,7 @@ class Forgetting:
         error = self._pairs.error(rate, records)
         leakages, read = self._looked_at(rate, above, error, clock)
         largest, border = float(leakages.max(initial=0.0)), kinds * (records - 1) + FREE
+        error = error_of(error, largest)
         diameter, away, beyond = self._diameter(records), math.inf, math.inf
         for _ in range(_ROUNDS):
             away = blurred(diameter, all_leak)
@@ -355,7 +356,7 @@ class Forgetting:
         if finite.sum() > _FEW:
             least = np.partition(above[finite], -_FEW)[-_FEW]
             largest = self._told(rate, values, finite & (above >= least), unknown, clock)
-        further = self._told(rate, values, above > largest - 2.0 * error, unknown, clock)
+        further = self._told(rate, values, above > largest - 2.0 * error_of(error, largest), unknown, clock)
         return values, max(largest, further)
 
     def _told(self, rate: float, values: Floats, wanted: Bools, unknown: Bools, clock: Clock | None) -> float:
@@ -365,6 +366,11 @@ class Forgetting:
         found = self._pairs.leakages(rate, wanted, clock)[wanted]
         values[wanted] = np.minimum(values[wanted], found)
         return float(found[found < math.inf].max(initial=0.0))
+
+
+def error_of(error: float, largest: float) -> float:
+    """What leakages up to the largest may err by, with the roundings of logarithms and sums of that size; inf is none."""
+    return error + 8.0 * UNIT * (largest if largest < math.inf else 0.0)
 
 
 def blurred(diameter: float, leakage: float) -> float:

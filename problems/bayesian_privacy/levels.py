@@ -179,8 +179,10 @@ def reading(data: BayesianPrivacyData, tau: float) -> Bound:
     of the level, or the best bound on it.
     """
     noisy = own(data)
-    if noisy is None or tau == 0 or _few(data, tau):
-        return bound(data, tau, "general" if _few(data, tau) else "best")
+    if _few(data, tau):
+        return bound(data, tau, "general")
+    if noisy is None or tau == 0:
+        return bound(data, tau)
     return _bounded(data, tau, noisy.read(tau))
 
 
@@ -285,9 +287,8 @@ def _too_high(data: BayesianPrivacyData, tau: float, any_query: bool) -> bool:
         noisy = None
     if noisy is not None:
         share = noisy.share_leaked
-        return noisy.enclose(tau, data.epsilon)[0] > data.epsilon or (
-            share > 0 and Fraction(tau) * share >= Fraction(data.epsilon)
-        )
+        low = noisy.enclose(tau, data.epsilon)[0] if isinstance(noisy, Forgetting) else noisy.enclose(tau)[0]
+        return low > data.epsilon or (share > 0 and Fraction(tau) * share >= Fraction(data.epsilon))
     records = setting(data)
     return prove_leak(replace(records, sums=records.sums and not any_query), tau) >= data.epsilon
 

@@ -27,7 +27,7 @@ FREE = 1
 
 _TOGETHER = 8  # unknown records by which sides may differ that are read together
 _LEAST = 1e-280  # what is too small for a float is less than 1e-27 of a density above this
-_ONE_THREAD = 2**18
+ONE_THREAD = 2**18
 """Operations of a product of matrices that BLAS gives to one thread: threads that wait for others take many times as long."""
 _ROWS = 8  # of a product at least
 _NONE = 10**9  # added where there is no way
@@ -184,7 +184,8 @@ class Pairs:
         A probability of a side has a sum of k products, a tilt and a division a record, and a sum of all and a division at the end,
         after entries that are rounded; a power of e errs by the rounding of its exponent and less than four units. Two
         sums of products follow, of a side's width each. The logarithm of a ratio of two densities and its own rounding
-        add less than is added here. It is doubled for terms of second order.
+        add less than is added here, for leakages of up to a nat; those of larger ones are in proportion to them and are left to who knows
+        them. It is doubled for terms of second order.
         """
         k, width = len(self.values), self.width(records) + 1
         side = records * (k + 8) + width + 3
@@ -231,7 +232,7 @@ class Pairs:
         most, own = last // self.kinds, i // self.kinds
         width, answers = self.width(most) + 1, self.width(own + most + 1) + 1
         noisy = self.left.rows(tilt)[i, :, : self.width(own) + 1] @ noise.kernel(tilt)
-        some = max(_ROWS, _ONE_THREAD // (width * answers))
+        some = max(_ROWS, ONE_THREAD // (width * answers))
         parts = [places[j : j + some] for j in range(0, len(places), some)]
         above = np.zeros((len(places), answers))
         below = np.full((len(places), answers), np.inf)

@@ -16,7 +16,7 @@ from oracles.bayesian import noisy_count
 import privopt as po
 from privopt.problems.bayesian_privacy import levels
 from privopt.problems.bayesian_privacy.enumeration import enclose_enumerated
-from privopt.problems.bayesian_privacy.forgetting import Forgetting, blurred, diameters, forgetting
+from privopt.problems.bayesian_privacy.forgetting import Forgetting, blurred, diameters, error_of, forgetting
 from privopt.problems.bayesian_privacy.lattice import Lattice
 from privopt.problems.bayesian_privacy.pairs import Pairs, Sides
 
@@ -157,6 +157,18 @@ def test_floats_err_by_no_more_than_is_said(k: int) -> None:
             )
             truth = leaked(chain, lattice, tau, left, right)
             assert abs(found[i, j] - truth) <= pairs.error(rate, 12)
+
+
+@pytest.mark.parametrize("rare", [1e-12, 1e-60, 1e-90])
+def test_leakages_of_hundreds_of_nats_err_by_no_more_than_is_said(rare: float) -> None:
+    chain = po.MarkovChain.normalised([[1.0, rare], [0.3, 0.7]], [0.4, 0.6])
+    noisy = Forgetting(chain, COUNT, 9, 9)
+    for tau in (0.2, 3.0):
+        every, bound = enclose_enumerated(chain, COUNT, 9, tau), noisy.read(tau)
+        low, high = noisy.enclose(tau)
+        assert low <= every[1]
+        assert every[0] <= high
+        assert abs(bound.value - every[0]) <= error_of(1e-12, every[1])
 
 
 def test_rare_answers_are_read_by_tilts() -> None:
