@@ -9,7 +9,8 @@ releases that read as many words; a release without prices gets zeros. ``"reveal
 state before a release, for all releases that read as many words. A dual of the kind "beliefs" is for chains of two letters
 (:mod:`privopt.problems.sequence_information_privacy.two_letters`), one of the kind "potential" for chains of a few letters
 (:mod:`privopt.problems.sequence_information_privacy.potential`), one of the kind "separable" for chains that stay or begin afresh
-(:mod:`privopt.problems.sequence_information_privacy.separable`).
+(:mod:`privopt.problems.sequence_information_privacy.separable`), and one of the kind "quadratics" for chains of several letters
+(:mod:`privopt.problems.sequence_information_privacy.quadratics`).
 
 The bound with the state before a release revealed does not fade with the horizon. Let b be the distribution of what a
 release reads given all releases before it, T the distribution of its output and M its kernel. The budget asks that
@@ -40,6 +41,7 @@ from privopt.core.problem import Enclosure
 from privopt.problems.belief_release.bound import CELLS, BallLevels, price_row
 from privopt.problems.sequence_information_privacy.data import SequenceData
 from privopt.problems.sequence_information_privacy.potential import potential_enclosure
+from privopt.problems.sequence_information_privacy.quadratics import quadratics_enclosure
 from privopt.problems.sequence_information_privacy.separable import separable_enclosure
 from privopt.problems.sequence_information_privacy.steps import Step, relative, steps
 from privopt.problems.sequence_information_privacy.two_letters import beliefs_enclosure
@@ -62,6 +64,8 @@ def check_dual(problem: SequenceData, dual: object, seconds: float = math.inf) -
         return potential_enclosure(problem, dual, seconds)
     if isinstance(dual, dict) and dual.get("kind") == "separable":
         return separable_enclosure(problem, dual, seconds)
+    if isinstance(dual, dict) and dual.get("kind") == "quadratics":
+        return quadratics_enclosure(problem, dual, seconds)
     if not isinstance(dual, dict) or dual.get("kind") != "sequence":
         return None
     prices, shown = _prices(dual.get("lam")), dual.get("revealed")

@@ -98,6 +98,15 @@ def _fresh(
     return SequenceInformationPrivacy(chain, epsilon, horizon=horizon, messages=messages)
 
 
+def _walk(k: int, epsilon: float, horizon: int) -> Problem[Any]:
+    """Letters that move to a neighbour with probability 0.4, at the ends with 0.2."""
+    moves = 0.6 * np.eye(k)
+    for x in range(k):
+        for y in (x - 1, x + 1):
+            moves[x, min(max(y, 0), k - 1)] += 0.2
+    return SequenceInformationPrivacy(MarkovChain.normalised(moves), epsilon, horizon=horizon)
+
+
 def _likely_words(batch: int) -> Problem[Any]:
     chain = MarkovChain([[0.9, 0.1], [0.1, 0.9]], [0.1, 0.9])
     return SequenceInformationPrivacy(chain, 1.0, batch=batch, horizon=batch)
@@ -145,6 +154,7 @@ register_cases(
             for k, stay in ((3, 0.8), (4, 0.7), (8, 0.8))
         ),
         ("cycle-3-horizon-100", "", partial(_fresh, 3, 1.0, 100, 0.9, 1)),
+        *((f"walk-{k}-horizon-100", "", partial(_walk, k, 0.3, 100)) for k in (5, 8)),
         *((f"messages-{k}-horizon-100", "", partial(_fresh, k, 1.0, 100, 0.95, messages=2)) for k in (3, 4)),
         *((f"set-{k}-horizon-{n}", "", partial(_over_set, k, 0.1, n)) for k, n in ((2, 8), (4, 100))),
         *(
