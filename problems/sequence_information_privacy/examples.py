@@ -38,4 +38,5 @@ def examples(ask: Callable[..., Problem[SequencePolicy]]) -> tuple[Example[Seque
         Example("weather-words", ask(weather, 0.5, batch=2, horizon=5)),
         Example("stays", ask(fresh, 0.8, horizon=2)),
         Example("walk", ask(near, 1.0, distortion="squared", horizon=2)),
+        Example("messages", ask(weather, 0.5, horizon=3, messages=2)),
     )

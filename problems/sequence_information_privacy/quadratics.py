@@ -74,7 +74,12 @@ def refuse_quadratics(problem: SequenceData) -> str | None:
         return f"it takes chains of two to {MAX_LETTERS} letters"
     if not chain.homogeneous or chain.max_length == 1 or problem.horizon < 2:
         return "it takes two releases or more, of chains whose steps are alike"
-    return refuse_words(problem, MAX_EPSILON, MAX_OUTPUTS)
+    if min(problem.batch, problem.span) > 1:
+        return refuse_words(problem, MAX_EPSILON, MAX_OUTPUTS)
+    different = np.unique(problem.setting(1).cost, axis=1).shape[1]
+    if different > MAX_OUTPUTS:
+        return f"it takes at most {MAX_OUTPUTS} releases of different distortions"
+    return refuse_words(problem, MAX_EPSILON, problem.setting(1).cost.shape[1])
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from privopt.mechanisms.policy.formulas.closed import (
 )
 from privopt.mechanisms.policy.formulas.formula import Cost, Formula, Rule
 from privopt.mechanisms.policy.formulas.look_ahead import LookAheadRule
+from privopt.mechanisms.policy.formulas.messages import MessagesRule
 from privopt.mechanisms.policy.formulas.steps import DEFINITION, INTERVALS, STRUCTURE
 from privopt.mechanisms.policy.formulas.word_groups import AGGREGATION, WORD_GROUPS
 from privopt.mechanisms.policy.formulas.words import EXACT_LP, IID_CLOSED_FORM, ORBIT_LP, RESTRICTED_OUTPUTS
@@ -43,6 +44,7 @@ _DECLARED: tuple[Formula, ...] = (
     RandomisedResponseCalibratedRule(),
     TemporalRandomisedResponseRule(),
     LookAheadRule(),
+    MessagesRule(),
     STRUCTURE,
     INTERVALS,
     DEFINITION,
