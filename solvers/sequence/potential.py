@@ -15,6 +15,7 @@ from privopt.core.highs import Rows, minimise
 from privopt.core.registry import register
 from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Mechanism
+from privopt.mechanisms.policy.formulas.messages import MOST_LETTERS, copies_of_letters
 from privopt.problems.sequence_information_privacy.potential import (
     MAX_DEPTH,
     Cells,
@@ -46,6 +47,8 @@ AGAIN = 1.5
 """How many times as long as the last proof there must be for another one."""
 STEEP = 4.0
 """The largest price, in units of what a release and what follows can cost."""
+FEW = 8
+"""Releases up to which the last one, which has prices of its own here, matters much."""
 WIDE = 2**24
 
 
@@ -72,7 +75,9 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
     """Linear programs of the potential, at most; after every other one a triangulation looks for posteriors where it fails."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
-        """Programs and triangulations until the bound is as near as that of quadratics in a tenth of the time."""
+        """Programs and triangulations until the bound is as near as that of quadratics, which is soon for three letters and few releases."""
+        if problem.chain.k == 3 and problem.horizon <= FEW:
+            return 5.5
         return float(10.0 + 3.0 * problem.chain.k**2)
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
@@ -112,10 +117,13 @@ class PotentialBound(Solver[SequenceInformationPrivacy]):
 
 
 def plain_policy(problem: SequenceInformationPrivacy, budget: Budget) -> Mechanism:
-    """One release at a time where that is a formula; else what is known, or nothing."""
+    """One release at a time, by a formula where there is one; what is known where that is a program."""
     if problem.distortion == "hamming":
         return problem.answer("closed-form")
-    return problem.anchor() if budget.incumbent is None else budget.incumbent
+    if budget.incumbent is not None:
+        return budget.incumbent
+    several = copies_of_letters(problem.setting(1)) is not None and problem.chain.k <= MOST_LETTERS
+    return problem.answer("messages" if several else "structure-lp")
 
 
 @dataclass(frozen=True, eq=False)

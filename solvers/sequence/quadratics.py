@@ -30,6 +30,8 @@ from privopt.problems.sequence_information_privacy.quadratics import (
 from privopt.solvers.sequence._block_program import Blocks, Found, maximise
 from privopt.solvers.sequence.potential import plain_policy
 
+LEAST_INFLUENCE = 1e-6
+"""How far the rows of a chain must be apart."""
 GROWTH = 1.5
 """How many times as many cells the next program has."""
 RATE = 1.2e10
@@ -54,8 +56,8 @@ IDLE = 1e-9
 """Weight of a square below which it is left out of the next program."""
 ROUNDS = 3
 """Programs with more and more squares on the first cells."""
-ENOUGH = 1e-3
-"""How much better squares must make the bound of a single quadratic for another program, relatively."""
+ENOUGH = 2e-3
+"""How much better more squares on the same cells must make the bound for another program, relatively."""
 DIGITS = 10
 """Of weights in a dual."""
 LARGEST = 1e4
@@ -88,6 +90,8 @@ class Quadratics(Solver[SequenceInformationPrivacy]):
     name: ClassVar[str] = "quadratics"
     guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
     """With a bound that is checked."""
+    cells: int = 27
+    """Cells at most; a program grows with their square, and the bound by less and less."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """The first program with a quadratic for each cell; that of one for all, where letters are too many."""
@@ -100,12 +104,15 @@ class Quadratics(Solver[SequenceInformationPrivacy]):
             return "it takes a chain, not a set of chains"
         if problem.chain.k == 2:
             return "chains of two letters have a bound that is nearer, that of look-ahead"
-        return refuse_quadratics(problem)
+        refusal = refuse_quadratics(problem)
+        if refusal is None and float(np.ptp(np.array(problem.chain.step(0)), axis=0).max()) < LEAST_INFLUENCE:
+            return "letters hardly depend on one another"
+        return refusal
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose one release at a time, with the potential as proof."""
         policy = plain_policy(problem, budget)
-        search = _Search(problem, budget)
+        search = _Search(problem, budget, min(self.cells, MAX_CELLS))
         bound, dual, stats = -math.inf, None, dict[str, float | int | str]()
         for single in (True, False):
             for programs in itertools.count(1):
@@ -135,6 +142,7 @@ class _Search:
 
     problem: SequenceInformationPrivacy
     budget: Budget
+    most_cells: int
     rate: float = RATE
     _trees: list[Any] = field(default_factory=list)
     _asked: float = 0.0
@@ -206,7 +214,7 @@ class _Search:
         """Halve the cells in which posteriors spread most; whether there are any, and room and time."""
         count = len(self.cells.rows)
         fits = math.floor(count * math.sqrt(self.rate * self.budget.remaining / max(self._asked, 1.0)))
-        wanted = max(0, min(math.ceil(GROWTH * count), fits, MAX_CELLS) - count)
+        wanted = max(0, min(math.ceil(GROWTH * count), fits, self.most_cells) - count)
         order = sorted(range(count), key=lambda c: -self._spreads[c][0])[:wanted]
         chosen = {c for c in order if self._spreads[c][0] > 0}
         if not chosen:

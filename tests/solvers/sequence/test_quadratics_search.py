@@ -106,7 +106,7 @@ def test_names_and_order_of_letters_do_not_matter() -> None:
         bound = po.solve(problem, "quadratics", time_limit=2).bound
         assert bound is not None
         bounds.append(bound)
-    assert bounds[0] == pytest.approx(bounds[1], rel=0.02)
+    assert bounds[0] == pytest.approx(bounds[1], rel=0.06)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +116,7 @@ def test_names_and_order_of_letters_do_not_matter() -> None:
         (po.SequenceInformationPrivacy(walk(3), 0.0), "budgets above 0"),
         (po.SequenceInformationPrivacy(walk(3), 9.0), "up to 8 nats"),
         (po.SequenceInformationPrivacy(walk(3), 1.0, horizon=1), "two releases or more"),
+        (po.SequenceInformationPrivacy(po.MarkovChain([[0.5, 0.3, 0.2]] * 3), 1.0), "hardly depend"),
         (po.SequenceInformationPrivacy(walk(17), 1.0), "two to 16 letters"),
         (po.SequenceInformationPrivacy(po.MarkovChain([[0.8, 0.2], [0.3, 0.7]]), 1.0), "look-ahead"),
     ],
