@@ -133,6 +133,8 @@ class Quadratics(Solver[SequenceInformationPrivacy]):
                     break
         if dual is None:
             return Proposal(policy, stats={"cells": 0, "stop": OUT_OF_TIME})
+        if search.hurried:
+            stats = {**stats, "stop": OUT_OF_TIME}
         return Proposal(policy, -bound, dual, stats=stats)
 
 
@@ -144,6 +146,8 @@ class _Search:
     budget: Budget
     most_cells: int
     rate: float = RATE
+    hurried: bool = False
+    """Whether cells were not halved for want of time."""
     _trees: list[Any] = field(default_factory=list)
     _asked: float = 0.0
     _spreads: list[tuple[float, Floats]] = field(default_factory=list)
@@ -214,6 +218,7 @@ class _Search:
         """Halve the cells in which posteriors spread most; whether there are any, and room and time."""
         count = len(self.cells.rows)
         fits = math.floor(count * math.sqrt(self.rate * self.budget.remaining / max(self._asked, 1.0)))
+        self.hurried = fits <= count < self.most_cells
         wanted = max(0, min(math.ceil(GROWTH * count), fits, self.most_cells) - count)
         order = sorted(range(count), key=lambda c: -self._spreads[c][0])[:wanted]
         chosen = {c for c in order if self._spreads[c][0] > 0}
