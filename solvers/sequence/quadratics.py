@@ -217,9 +217,10 @@ class _Search:
     def halved(self) -> bool:
         """Halve the cells in which posteriors spread most; whether there are any, and room and time."""
         count = len(self.cells.rows)
-        fits = math.floor(count * math.sqrt(self.rate * self.budget.remaining / max(self._asked, 1.0)))
+        ratio = self.rate * self.budget.remaining / max(self._asked, 1.0)
+        fits = math.floor(count * min(math.sqrt(ratio), GROWTH))
         self.hurried = fits <= count < self.most_cells
-        wanted = max(0, min(math.ceil(GROWTH * count), fits, self.most_cells) - count)
+        wanted = max(0, min(fits, self.most_cells) - count)
         order = sorted(range(count), key=lambda c: -self._spreads[c][0])[:wanted]
         chosen = {c for c in order if self._spreads[c][0] > 0}
         if not chosen:

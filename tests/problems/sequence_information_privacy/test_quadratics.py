@@ -6,7 +6,6 @@ import copy
 import itertools
 import json
 import math
-import time
 from fractions import Fraction
 from typing import Any
 
@@ -102,9 +101,9 @@ def test_too_many_cells_are_refused() -> None:
     assert Partition.of([tree, None, None], 1 - np.eye(3)) is None
 
 
-def found(problem: Ask, seconds: float = 1.0) -> dict[str, Any]:
+def found(problem: Ask, cells: int = 6) -> dict[str, Any]:
     """A dual of the solver, as it would stand in a file."""
-    proposal = Quadratics().run(problem, Budget(time.monotonic() + seconds))
+    proposal = Quadratics(cells=cells).run(problem, Budget())
     read: dict[str, Any] = json.loads(json.dumps(proposal.dual))
     assert read["kind"] == "quadratics"
     return read
@@ -184,7 +183,7 @@ def test_whatever_the_numbers_nothing_false_is_proved(seed: int) -> None:
     rows = rng.dirichlet(np.ones(3) * 0.7, 3)
     problem = Ask(po.MarkovChain.normalised(rows), float(rng.uniform(0.2, 3)), horizon=5)
     reached = problem.evaluate(problem.answer("closed-form")).utility
-    dual = found(problem, 0.4)
+    dual = found(problem, 4)
     for size in (0.0, 1e-6, 1e-3, 0.1, 10.0):
         odd = copy.deepcopy(dual)
         for name in ("quadratics", "slopes", "squares"):
@@ -211,7 +210,7 @@ def without(dual: dict[str, Any], name: str) -> dict[str, Any]:
 
 def test_what_does_not_fit_proves_nothing() -> None:
     problem = Ask(po.MarkovChain.normalised(WALK), 1.0, horizon=4)
-    dual = found(problem, 0.4)
+    dual = found(problem, 4)
     assert problem.prove_bound(dual) is not None
     negative = copy.deepcopy(dual)
     negative["steps"][0][0] = -1.0
@@ -229,7 +228,7 @@ def test_what_does_not_fit_proves_nothing() -> None:
 
 def test_a_proof_takes_no_more_time_than_it_may() -> None:
     problem = Ask(po.MarkovChain.normalised(WALK), 1.0, horizon=4)
-    dual, fresh = found(problem, 0.5), Ask(po.MarkovChain.normalised(WALK), 1.0, horizon=4)
+    dual, fresh = found(problem, 4), Ask(po.MarkovChain.normalised(WALK), 1.0, horizon=4)
     assert fresh.prove_bound(dual, 0.0) is None
     assert fresh.prove_bound(dual) is not None
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import privopt as po
+from privopt.core.solver import Budget
+from privopt.solvers.sequence.quadratics import Quadratics
 
 WALK = [[0.8, 0.2, 0.0, 0.0], [0.2, 0.6, 0.2, 0.0], [0.0, 0.2, 0.6, 0.2], [0.0, 0.0, 0.2, 0.8]]
 
@@ -25,7 +27,7 @@ def test_two_messages_are_better_than_one_and_no_bound_is_passed() -> None:
         assert solution.certified
         assert solution.objective is not None
         assert solution.objective > 0.9 * one
-        bound = po.solve(walk(messages), "quadratics", time_limit=2).bound
+        bound = Quadratics(cells=4).run(walk(messages), Budget()).bound
         assert bound is not None
         assert solution.objective <= bound
 
