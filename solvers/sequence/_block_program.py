@@ -176,12 +176,9 @@ def _ascended(
         if lost < SOUND and (best is None or value - lost > best.value - best.lost):
             own_now, prices = [h.w.copy() for h in at], [h.y.copy() for h in at]
             best, worse = Found(x[:-1].copy(), own_now, prices, value, lost, gap), 0
-        if near or not np.isfinite(value) or (best is not None and worse > WORSE):
+        if near or not np.isfinite(value) or (best is not None and worse > WORSE) or time.monotonic() > until:
             break
-        if time.monotonic() > until:
-            break
-        moved = _moved(groups, at, x, misses, owed, gap / count)
-        if moved is None:
+        if not _moved(groups, at, x, misses, owed, gap / count):
             break
     return best
 
@@ -193,8 +190,8 @@ def _moved(
     misses: list[tuple[Floats, Floats]],
     owed: Floats,
     mean: float,
-) -> bool | None:
-    """Take a step, in place; None where the system cannot be solved."""
+) -> bool:
+    """Take a step, in place; whether the system could be solved."""
     try:
         newton = _Newton(groups, at, misses, owed)
         _, steps = newton.direction([-here.w * here.s for here in at])
@@ -207,7 +204,7 @@ def _moved(
         aims = [centre - here.w * here.s - step.w * step.s for here, step in zip(at, steps, strict=True)]
         dx, steps = newton.direction(aims)
     except np.linalg.LinAlgError:
-        return None
+        return False
     own, priced = (min(1.0, SHORT * length) for length in _lengths(at, steps))
     x += own * dx
     for here, step in zip(at, steps, strict=True):

@@ -113,13 +113,12 @@ class Quadratics(Solver[SequenceInformationPrivacy]):
         """Propose one release at a time, with the potential as proof."""
         policy = plain_policy(problem, budget)
         search = _Search(problem, budget, min(self.cells, MAX_CELLS))
-        bound, dual, stats = -math.inf, None, dict[str, float | int | str]()
-        for single in (True, False):
+        bound, dual, stats = -math.inf, None, dict[str, float | int | str](cells=0)
+        for single in (True, False) if search.divides else (True,):
             for programs in itertools.count(1):
                 began = time.monotonic()
                 found = search.program(single=single)
                 if found is None:
-                    stats = {**stats, "stop": OUT_OF_TIME}
                     break
                 proved = problem.prove_bound(found, budget.remaining)
                 gain = -math.inf if proved is None else -proved[1] - bound
@@ -128,14 +127,15 @@ class Quadratics(Solver[SequenceInformationPrivacy]):
                     budget.report(None, -bound)
                 search.took(time.monotonic() - began)
                 better = gain >= ENOUGH * abs(bound)
-                more = programs < ROUNDS or (not search.divides if single else search.halved())
-                if not (better and single and more) and (single or not (more or better)):
+                if single:
+                    goes_on = better and (programs < ROUNDS or not search.divides)
+                else:
+                    goes_on = programs < ROUNDS or search.halved() or better
+                if not goes_on:
                     break
-        if dual is None:
-            return Proposal(policy, stats={"cells": 0, "stop": OUT_OF_TIME})
         if search.hurried:
             stats = {**stats, "stop": OUT_OF_TIME}
-        return Proposal(policy, -bound, dual, stats=stats)
+        return Proposal(policy, None if dual is None else -bound, dual, stats=stats)
 
 
 @dataclass(eq=False)
@@ -147,7 +147,7 @@ class _Search:
     most_cells: int
     rate: float = RATE
     hurried: bool = False
-    """Whether cells were not halved for want of time."""
+    """Whether a program was left out, or stopped, or cells were not halved, for want of time."""
     _trees: list[Any] = field(default_factory=list)
     _asked: float = 0.0
     _spreads: list[tuple[float, Floats]] = field(default_factory=list)
@@ -183,13 +183,17 @@ class _Search:
         n = self.problem.chain.k
         numbers = self._numbers(len(layout.pairs), [] if single else self.cells.rows)
         self._asked = STEPS * numbers * n * (2 * n - 1)
-        if numbers > MOST_NUMBERS or self._asked / self.rate > BEYOND * self.budget.remaining:
+        if numbers > MOST_NUMBERS:
+            return None
+        self.hurried = self._asked / self.rate > BEYOND * self.budget.remaining
+        if self.hurried:
             return None
         groups = [layout.steps(self.step)]
         if not self.problem.lasting:
             groups += [layout.first(self.begin), layout.end()]
         found = maximise(groups, layout.objective(), time.monotonic() + 0.8 * self.budget.remaining)
         if found is None:
+            self.hurried = True
             return None
         moments = _moments(found.prices[0], 2 * n - 1)
         if not single:
