@@ -359,9 +359,9 @@ def _optimum(candidate: Candidate, example: Example[Any], solution: Solution[Any
 
 
 def _repeats(solver: Solver[Any], problem: Problem[Any], solution: Solution[Any], time_limit: float) -> str:
-    """How a second answer with the same seed differs from the first; one that was stopped by the clock may."""
+    """How a second answer with the same seed differs from the first; where the clock stopped one of them, they may."""
     again = solve(problem, solver, time_limit=time_limit)
-    if (solution.seconds or 0.0) > time_limit / 2 or solution.stats.get("stop") == CLOCK:
+    if any((s.seconds or 0.0) > time_limit / 2 or s.stats.get("stop") == CLOCK for s in (solution, again)):
         return ""
     for what, one, other in (
         ("status", solution.status.name, again.status.name),

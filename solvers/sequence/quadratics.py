@@ -147,7 +147,7 @@ class _Search:
     most_cells: int
     rate: float = RATE
     hurried: bool = False
-    """Whether a program was left out, or stopped, or cells were not halved, for want of time."""
+    """Whether a program was left out, or stopped, or fewer cells were halved, for want of time."""
     _trees: list[Any] = field(default_factory=list)
     _asked: float = 0.0
     _spreads: list[tuple[float, Floats]] = field(default_factory=list)
@@ -185,15 +185,16 @@ class _Search:
         self._asked = STEPS * numbers * n * (2 * n - 1)
         if numbers > MOST_NUMBERS:
             return None
-        self.hurried = self._asked / self.rate > BEYOND * self.budget.remaining
-        if self.hurried:
+        if self._asked / self.rate > BEYOND * self.budget.remaining:
+            self.hurried = True
             return None
         groups = [layout.steps(self.step)]
         if not self.problem.lasting:
             groups += [layout.first(self.begin), layout.end()]
-        found = maximise(groups, layout.objective(), time.monotonic() + 0.8 * self.budget.remaining)
+        until = time.monotonic() + 0.8 * self.budget.remaining
+        found = maximise(groups, layout.objective(), until)
+        self.hurried |= time.monotonic() > until
         if found is None:
-            self.hurried = True
             return None
         moments = _moments(found.prices[0], 2 * n - 1)
         if not single:
@@ -222,9 +223,10 @@ class _Search:
         """Halve the cells in which posteriors spread most; whether there are any, and room and time."""
         count = len(self.cells.rows)
         ratio = self.rate * self.budget.remaining / max(self._asked, 1.0)
-        fits = math.floor(count * min(math.sqrt(ratio), GROWTH))
-        self.hurried = fits <= count < self.most_cells
-        wanted = max(0, min(fits, self.most_cells) - count)
+        most = min(max(count + 1, math.floor(count * GROWTH)), self.most_cells)
+        fits = min(math.floor(count * min(math.sqrt(ratio), GROWTH)), most)
+        self.hurried |= fits < most
+        wanted = max(0, fits - count)
         order = sorted(range(count), key=lambda c: -self._spreads[c][0])[:wanted]
         chosen = {c for c in order if self._spreads[c][0] > 0}
         if not chosen:
