@@ -10,8 +10,9 @@ import math
 import os
 import sys
 import threading
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, TypeAlias
 
@@ -156,6 +157,8 @@ class Least:
     multipliers: Floats
     prices: Floats
     iterations: int
+    whole: bool = True
+    """Whether no unknown was left out that could lower the value."""
 
 
 def minimise(
@@ -206,15 +209,126 @@ def minimise(
     highs.run()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None
+    return _least(highs, len(below))
+
+
+def _least(highs: Any, below: int) -> Least:
+    """The optimum that was found, of a program with so many inequalities."""
     solution, info = highs.getSolution(), highs.getInfo()
     duals = np.array(solution.row_dual, dtype=np.float64)
     return Least(
         np.array(solution.col_value, dtype=np.float64),
         float(info.objective_function_value),
-        np.maximum(-duals[: len(below)], 0.0),
-        duals[len(below) :],
+        np.maximum(-duals[:below], 0.0),
+        duals[below:],
         int(info.simplex_iteration_count),
     )
+
+
+def sifted(
+    cost: Floats,
+    below: Rows,
+    equal: Rows,
+    start: Ints,
+    *,
+    each: int,
+    tolerance: float = 1e-7,
+    seconds: float = math.inf,
+) -> Least | None:
+    """Minimise cost . x over ``below`` x <= right, ``equal`` x = right and x >= 0, first over some unknowns, then with those that lower it.
+
+    For programs with many more unknowns than rows: most never take part. What is found when the time ends is a point of
+    the whole program, with prices of the unknowns that took part (Bixby, Gregory, Lustig, Marsten, Shanno, "Very
+    large-scale linear programming: A case study in combining interior point and simplex methods", for the name).
+
+    Parameters
+    ----------
+    cost : array (n,)
+    below, equal : Rows
+    start : int array
+        The first unknowns; there must be a point that is 0 elsewhere.
+    each : int
+        How many join at a time, at most.
+    tolerance : float
+        On rows and on reduced costs, at least ``FINEST``.
+    seconds : float
+
+    Returns
+    -------
+    Least, or None where no point was found over the first unknowns.
+
+    Examples
+    --------
+    >>> rows = Rows.dense(np.ones((1, 3)), 1.0)
+    >>> best = sifted(np.array([2.0, 1.0, 3.0]), Rows.none(), rows, np.array([0]), each=1)
+    >>> None if best is None else (best.point.tolist(), best.value, best.whole)
+    ([0.0, 1.0, 0.0], 1.0, True)
+    """
+    import highspy
+
+    until = time.monotonic() + seconds
+    highs = silent_highs(
+        {
+            "solver": "simplex",
+            "presolve": "off",
+            "primal_feasibility_tolerance": tolerance,
+            "dual_feasibility_tolerance": tolerance,
+        }
+    )
+    columns = _Columns.of(below, equal, len(cost))
+    right = np.concatenate([below.right, equal.right])
+    lower = np.concatenate([np.full(len(below), -math.inf), equal.right])
+    nothing = np.zeros(0, dtype=np.int32)
+    highs.addRows(len(right), lower, right, 0, nothing, nothing, np.zeros(0))
+    taken, found, used, iterations = np.zeros(len(cost), dtype=bool), None, np.zeros(0, dtype=np.intp), 0
+    joining: Ints = start
+    while len(joining):
+        taken[joining] = True
+        used = np.concatenate([used, joining])
+        columns.add(highs, joining, cost)
+        highs.setOptionValue("time_limit", min(highs.getRunTime() + max(until - time.monotonic(), 0.01), 1e9))
+        highs.run()
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None if found is None else replace(found, whole=False)
+        best = _least(highs, len(below))
+        point = np.zeros(len(cost))
+        point[used] = best.point
+        iterations += best.iterations
+        found = replace(best, point=point, iterations=iterations)
+        reduced = columns.reduced(cost, best)
+        joining = np.flatnonzero((reduced < -tolerance) & ~taken)
+        if len(joining) > each:
+            joining = joining[np.argpartition(reduced[joining], each)[:each]]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """The unknowns of a program, one after the other."""
+
+    matrix: Any
+
+    @classmethod
+    def of(cls, below: Rows, equal: Rows, count: int) -> _Columns:
+        from scipy.sparse import csr_array
+
+        values, columns = (
+            np.concatenate(both) for both in ((below.values, equal.values), (below.columns, equal.columns))
+        )
+        ends = np.concatenate([below.ends, below.ends[-1] + equal.ends[1:]])
+        rows = csr_array((values, columns, ends), shape=(len(below) + len(equal), count))
+        return cls(rows.tocsc())
+
+    def add(self, highs: Any, chosen: Ints, cost: Floats) -> None:
+        """Put some of them into a program."""
+        part, count = self.matrix[:, chosen], len(chosen)
+        ends = (np.zeros(count), np.full(count, math.inf))
+        starts, places = part.indptr[:-1].astype(np.int32), part.indices.astype(np.int32)
+        highs.addCols(count, cost[chosen], *ends, part.nnz, starts, places, part.data)
+
+    def reduced(self, cost: Floats, best: Least) -> Floats:
+        """What a unit of each costs beyond the prices of rows."""
+        return np.asarray(cost - self.matrix.T @ np.concatenate([-best.multipliers, best.prices]))
 
 
 def whole(

@@ -26,8 +26,8 @@ LARGEST_BITS = 1023
 MAX_CELLS = 2**27
 
 
-def checked(matrix: object) -> Entries:
-    """A read-only copy of a table of probabilities, with its rows summing to 1 within 1e-9."""
+def checked(matrix: object) -> tuple[Entries, NDArray[np.float64]]:
+    """A read-only copy of a table of probabilities, with its rows summing to 1 within 1e-9, and the same in floats."""
     table = _table(matrix)
     if table.ndim != 2 or 0 in table.shape:
         raise InvalidMechanism(f"matrix must be an (inputs, outputs) table, got shape {table.shape}")
@@ -42,7 +42,7 @@ def checked(matrix: object) -> Entries:
         x = int(off[0])
         raise InvalidMechanism(f"row {x} of matrix sums to {float(values[x].sum())!r}, not to 1 within 1e-9")
     table.setflags(write=False)
-    return table
+    return table, values
 
 
 def _table(matrix: object) -> Entries:
@@ -55,7 +55,12 @@ def _table(matrix: object) -> Entries:
         return numbers
     if table.dtype.kind != "O" or table.ndim != 2:
         raise InvalidMechanism("matrix must be a table of numbers, a row an input")
-    flat = [_cell(value, divmod(i, table.shape[1])) for i, value in enumerate(table.ravel().tolist())]
+    flat = table.ravel().tolist()
+    if set(map(type, flat)) != {Fraction}:
+        flat = [
+            value if type(value) is Fraction else _cell(value, divmod(i, table.shape[1]))
+            for i, value in enumerate(flat)
+        ]
     entries = np.empty(len(flat), dtype=object)
     entries[:] = flat
     return entries.reshape(table.shape)
@@ -70,17 +75,14 @@ def _cell(value: object, where: tuple[int, int]) -> float | Fraction:
     raise InvalidMechanism(f"matrix[{where[0]}, {where[1]}] is {value!r}: give a float or a Fraction")
 
 
-def floats(entries: Entries) -> NDArray[np.float64]:
-    """The probabilities in float64, each row divided by its sum."""
-    values = entries.astype(np.float64, copy=False)
+def normalised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities with each row divided by its sum, read-only."""
     totals = values.max(axis=1, keepdims=True)
     for x in np.flatnonzero(np.count_nonzero(values, axis=1) > 1).tolist():
         totals[x] = math.fsum(values[x][values[x] > 0].tolist())
-    if (totals == 1.0).all() and values is entries:
-        return values
-    normalised: NDArray[np.float64] = np.where(totals == 1.0, values, values / totals)
-    normalised.setflags(write=False)
-    return normalised
+    divided = values if (totals == 1.0).all() else np.where(totals == 1.0, values, values / totals)
+    divided.setflags(write=False)
+    return divided
 
 
 def integer_rows(entries: Entries, values: NDArray[np.float64]) -> tuple[IntegerRow, ...]:

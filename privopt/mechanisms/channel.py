@@ -80,8 +80,8 @@ class Channel(Mechanism):
         simulation_only: bool = False,
         columns: TableColumns | None = None,
     ) -> None:
-        entries = tables.checked(matrix)
-        floats = tables.floats(entries)
+        entries, readings = tables.checked(matrix)
+        floats = tables.normalised(readings)
         values: dict[str, object] = {
             "matrix": floats,
             "inputs": tables.labels(inputs, floats.shape[0], "inputs"),

@@ -353,7 +353,7 @@ def _remade(
 
 def _rows_of(rows: ArrayLike) -> NDArray[np.float64]:
     """Checked rows, divided by their sum only where that is off by more than rounding: so it is done once at most."""
-    table = np.asarray(tables.checked(rows), dtype=np.float64)
+    table = tables.checked(rows)[1]
     totals = table.sum(axis=1, keepdims=True)
     off = np.abs(totals - 1.0) > (table.shape[1] + 1) * 2.0**-52
     return np.where(off, table / totals, table)

@@ -82,6 +82,10 @@ def certify(data: LocalInformationPrivacyData, release: Release, *, cover: bool 
     )
 
 
+READING = 1e-12
+"""What a quotient of integers in floats may be off, relatively, and more."""
+MOST_BITS = 1000
+"""Beyond which a quotient counts as infinite in floats."""
 BREAKS = "breaks the bounds around the distribution of the output"
 
 
@@ -364,11 +368,20 @@ def _leakage(
 
 
 def _largest(ratios: dict[Cell, Ratio]) -> Cell:
-    best = next(iter(ratios))
-    for cell, (up, down) in ratios.items():
+    """The first cell of the largest ratio, exactly: quotients in floats say which come into question."""
+    readings = {cell: _quotient(*ratio) for cell, ratio in ratios.items()}
+    near = max(readings.values()) * (1 - READING)
+    best, *others = (cell for cell, reading in readings.items() if reading >= near)
+    for cell in others:
+        up, down = ratios[cell]
         if up * ratios[best][1] > ratios[best][0] * down:
             best = cell
     return best
+
+
+def _quotient(up: int, down: int) -> float:
+    """In floats, infinite where it is none of them."""
+    return up / down if down and up.bit_length() - down.bit_length() < MOST_BITS else math.inf
 
 
 def _level(values: dict[Cell, float], joint: ExactJoint, limit: Fraction) -> tuple[float, Cell | None]:

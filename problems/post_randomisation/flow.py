@@ -2,8 +2,8 @@
 
 With integer weights c of the symbols, a channel that keeps their distribution is a flow: integers N[x][y] whose row x and
 column x both sum to W c[x], for one W. Any matrix of floats is brought to one without search. Its cells are rounded down,
-and columns and rows that sum to too much are scaled down; what the rows then miss, r, and the columns, d, have one sum R, and
-R N + r d' is a flow for W R.
+and columns and rows that sum to too much are scaled down; what the rows then miss and what the columns miss have one sum, and
+each row gives what it misses to the first columns that still miss some: fewer than 2 n cells change.
 """
 
 from __future__ import annotations
@@ -83,7 +83,11 @@ def preserving(data: PostRandomisationData, matrix: Floats) -> Channel | None:
     """
     if data.tables:
         return _in_rationals(data, matrix)
-    return data.answer([[Fraction(v, sum(row)) for v in row] for row in flow(data.counts, matrix)])
+    rows = []
+    for row in flow(data.counts, matrix):
+        total = sum(row)
+        rows.append([Fraction(v, total) if v else 0.0 for v in row])
+    return data.answer(rows)
 
 
 def flow(counts: Sequence[int], matrix: Floats) -> list[list[int]]:
@@ -101,22 +105,25 @@ def flow(counts: Sequence[int], matrix: Floats) -> list[list[int]]:
     for count, row in zip(counts, matrix.tolist(), strict=True):
         parts = [v.as_integer_ratio() for v in row]
         table.append([scale * count * up // down for up, down in parts])
-    size = range(len(counts))
     columns = [sum(line) for line in zip(*table, strict=True)]
-    for x in size:
-        for y in size:
-            if columns[y] > scale * counts[y]:
-                table[x][y] = table[x][y] * scale * counts[y] // columns[y]
+    for y, (count, total) in enumerate(zip(counts, columns, strict=True)):
+        if total > scale * count:
+            for line in table:
+                line[y] = line[y] * scale * count // total
     for x, line in enumerate(table):
         total = sum(line)
         if total > scale * counts[x]:
             table[x] = [v * scale * counts[x] // total for v in line]
     short = [scale * count - sum(line) for count, line in zip(counts, table, strict=True)]
     open_ = [scale * count - sum(line) for count, line in zip(counts, zip(*table, strict=True), strict=True)]
-    rest = sum(short)
-    if not rest:
-        return table
-    return [[table[x][y] * rest + short[x] * open_[y] for y in size] for x in size]
+    x = y = 0
+    while x < len(short) and y < len(open_):
+        moved = min(short[x], open_[y])
+        table[x][y] += moved
+        short[x] -= moved
+        open_[y] -= moved
+        x, y = (x, y + 1) if short[x] else (x + 1, y)
+    return table
 
 
 def _in_rationals(data: PostRandomisationData, matrix: Floats) -> Channel | None:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.highs import FINEST, Rows, minimise
+from privopt.core.highs import FINEST, Least, Rows, minimise, sifted
 from privopt.core.registry import register
-from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.models.metric import Metric
 from privopt.problems.metric_privacy.bound import dual_of
 from privopt.problems.post_randomisation.problem import PostRandomisation
@@ -22,11 +22,23 @@ MOST_ENTRIES = 4e6
 FARTHEST = 25.0
 """Nats beyond which a pair or a band is left out: what it asks for is below what floats of a program show."""
 
+WIDE = 60
+"""Symbols from which on a program with far more cells than rows begins with few of them."""
+
+FLAT = 5
+"""How many times as many."""
+
+NEAREST = 10
+"""Cells of a column that are there from the start as they cost least, and as many at random."""
+
+JOINING = 4
+"""Cells that join at a time, for each symbol."""
+
 MISSED = 1e-7
 """Tables that are missed by more than this, in all, are taken to be impossible, which is then proved."""
 
-INSIDE = 2.0**-27
-"""Part of the budget that is kept free where no mixture brings a channel back into it."""
+INSIDE = 2.0**-29
+"""Part of the budget that is kept free where the rest is enough: what rounding takes of a program needs no repair then."""
 
 
 @register
@@ -40,7 +52,7 @@ class DirectLp(Solver[PostRandomisation]):
 
     def cost(self, problem: PostRandomisation) -> float:
         """Grows with the entries of the program."""
-        return float(5e-3 + 3.5e-8 * _entries(problem) ** 1.42)
+        return float(5e-3 + 2.5e-8 * _entries(problem) ** 1.42)
 
     def refuse(self, problem: PostRandomisation) -> str | None:
         """Refuse programs that are too large."""
@@ -51,20 +63,22 @@ class DirectLp(Solver[PostRandomisation]):
 
     def run(self, problem: PostRandomisation, budget: Budget) -> Proposal:
         """Propose the channel of the program, brought to the tables exactly, with the bound from its multipliers."""
-        program = _Program.of(problem)
-        answer = program.solve(problem.observation.p_w[:, None] * problem.costs, budget)
+        cost = problem.observation.p_w[:, None] * problem.costs
+        answer = None
+        if 0 < problem.epsilon < math.inf:
+            program = _Program.of(problem.with_budget(problem.epsilon * (1 - INSIDE)))
+            answer = program.solve(cost, budget)
+        if answer is None:
+            program = _Program.of(problem)
+            answer = program.solve(cost, budget)
         if answer is None:
             return _impossible(problem, program, budget)
         dual = _dual(problem, program, answer)
         bound = problem.check_bound(-math.inf, dual)
-        matrix = answer.matrix
-        if problem.tables and problem.evaluate(problem.anchor()).violation > 0:
-            inside = _Program.of(problem.with_budget(problem.epsilon * (1 - INSIDE)))
-            again = inside.solve(problem.observation.p_w[:, None] * problem.costs, budget)
-            matrix = matrix if again is None else again.matrix
-        stats: dict[str, float | int | str] = {"iterations": answer.iterations, "stop": "solved"}
-        kept = problem.preserving(matrix)
-        return Proposal(problem.answer(matrix) if kept is None else kept, bound, dual, stats=stats)
+        stop = "solved" if answer.whole else OUT_OF_TIME
+        stats: dict[str, float | int | str] = {"iterations": answer.iterations, "stop": stop}
+        kept = problem.preserving(answer.matrix)
+        return Proposal(problem.answer(answer.matrix) if kept is None else kept, bound, dual, stats=stats)
 
 
 def _entries(problem: PostRandomisation) -> float:
@@ -83,6 +97,7 @@ class _Answer:
     prices: Floats
     multipliers: Floats
     iterations: int
+    whole: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,20 +170,56 @@ class _Program:
 
     def _minimise(self, cost: Floats, equations: Any, budget: Budget) -> _Answer | None:
         n, k = self.n, len(self.tables)
-        solved = minimise(
-            cost,
-            Rows.none() if self.limits is None else Rows.sparse(self.limits, self.right),
-            Rows.sparse(equations, np.concatenate([np.ones(n), (self.scale[:, None] * self.tables).ravel()])),
-            tolerance=FINEST,
-            seconds=budget.remaining,
-        )
+        below = Rows.none() if self.limits is None else Rows.sparse(self.limits, self.right)
+        right = np.concatenate([np.ones(n), (self.scale[:, None] * self.tables).ravel()])
+        equal = Rows.sparse(equations, right)
+        solved = self._sifted(cost, below, equal, budget) if self._wide(below) else None
+        if solved is None:
+            solved = minimise(cost, below, equal, tolerance=FINEST, seconds=budget.remaining)
         if solved is None:
             return None
         matrix = np.clip(solved.point[: n * n].reshape(n, n), 0.0, 1.0)
         prices = -solved.prices[n:].reshape(k, n) * self.scale[:, None]
-        return _Answer(
-            matrix / matrix.sum(axis=1, keepdims=True), prices, solved.multipliers, solved.iterations
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        return _Answer(matrix, prices, solved.multipliers, solved.iterations, solved.whole)
+
+    def _wide(self, below: Rows) -> bool:
+        """Whether there are so many cells, and far fewer rows, that most are better left out at first."""
+        rows = self.n * (1 + len(self.tables)) + len(below)
+        return self.n >= WIDE and self.n * self.n > FLAT * rows
+
+    def _sifted(self, cost: Floats, below: Rows, equal: Rows, budget: Budget) -> Least | None:
+        """The same, first over few cells of each column and one unknown that draws a symbol afresh.
+
+        The fresh draw keeps the distribution and every budget, so that there is a point over the first unknowns, unless
+        joint tables stay as well.
+        """
+        n, rng = self.n, np.random.default_rng(budget.seed)
+        fresh = np.tile(self.tables[0] / self.tables[0].sum(), n)
+        cells = np.arange(len(fresh))
+
+        def drawn(rows: Rows) -> Floats:
+            inside = np.where(rows.columns < n * n, rows.columns, 0)
+            weighted = np.where(rows.columns < n * n, rows.values * fresh[cells[inside]], 0.0)
+            return np.add.reduceat(np.append(weighted, 0.0), rows.ends[:-1]) * (np.diff(rows.ends) > 0)
+
+        place = len(cost)
+        below, equal = (rows.with_column(place, drawn(rows)) for rows in (below, equal))
+        first = np.zeros((n, n), dtype=bool)
+        order = np.argsort(cost[: n * n].reshape(n, n) + 1e-9 * rng.random((n, n)), axis=0)
+        first[order[:NEAREST], np.arange(n)] = True
+        first[rng.integers(n, size=(NEAREST, n)), np.arange(n)] = True
+        np.fill_diagonal(first, True)
+        start = np.concatenate([np.flatnonzero(first), np.arange(n * n, place + 1)])
+        costs = np.append(cost, cost[: n * n] @ fresh)
+        solved = sifted(
+            costs, below, equal, start, each=JOINING * n, tolerance=FINEST, seconds=budget.remaining
         )
+        if solved is None:
+            return None
+        point = solved.point[:place].copy()
+        point[: n * n] += solved.point[place] * fresh
+        return replace(solved, point=point)
 
 
 def _given(problem: PostRandomisation) -> Floats:

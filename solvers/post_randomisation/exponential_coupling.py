@@ -43,7 +43,7 @@ class ExponentialCoupling(Solver[PostRandomisation]):
     def cost(self, problem: PostRandomisation) -> float:
         """Scalings of a matrix, and rationals of every cell."""
         n = len(problem.symbols)
-        return 1e-3 + 6e-6 * n**2
+        return 1e-3 + 9e-6 * n**2
 
     def refuse(self, problem: PostRandomisation) -> str | None:
         """Refuse joint tables, which it does not keep."""

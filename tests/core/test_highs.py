@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import privopt as po
-from privopt.core.highs import Rows, minimise
+from privopt.core.highs import Rows, minimise, sifted
 
 PROBLEMS: dict[str, po.Problem[Any]] = {
     "metric_privacy": po.MetricPrivacy(po.Metric.line(4), [0.25] * 4, "distance", 0.5),
@@ -78,3 +78,40 @@ def test_a_program_without_a_point_has_no_optimum() -> None:
     nothing = Rows.none()
     assert minimise(np.ones(2), nothing, Rows.dense(np.ones((1, 2)), 3.0), upper=1.0) is None
     assert minimise(-np.ones(2), nothing, nothing) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_few_unknowns_at_first_end_at_the_optimum_of_all(seed: int) -> None:
+    """Transports between random points: a start of its own cells, and one unknown for a fresh draw, is enough."""
+    rng = np.random.default_rng(seed)
+    n = 12
+    mass = rng.dirichlet(np.ones(n))
+    cost, fresh = rng.random(n * n), np.outer(mass, mass).ravel()
+    places = np.arange(n * n).reshape(n, n)
+    sums = np.zeros((2 * n, n * n + 1))
+    for i in range(n):
+        sums[i, places[i]] = sums[n + i, places[:, i]] = 1.0
+    sums[:, -1] = sums[:, :-1] @ fresh
+    limit = rng.random((3, n * n + 1))
+    limit[:, -1] = limit[:, :-1] @ fresh
+    costs = np.append(cost, cost @ fresh)
+    below = Rows.dense(limit, limit[:, -1] * 1.02)
+    equal = Rows.dense(sums, np.concatenate([mass, mass]))
+    whole = minimise(costs, below, equal)
+    start = np.append(places.diagonal(), n * n)
+    best = sifted(costs, below, equal, start, each=7)
+    assert whole is not None
+    assert best is not None
+    assert best.whole
+    assert best.value == pytest.approx(whole.value, abs=1e-9)
+    assert np.abs(sums @ best.point - np.concatenate([mass, mass])).max() < 1e-7
+    dual = best.prices @ np.concatenate([mass, mass]) - best.multipliers @ below.right
+    assert dual == pytest.approx(whole.value, abs=1e-7)
+
+
+def test_a_sifted_program_without_time_keeps_the_point_that_it_has() -> None:
+    rows = Rows.dense(np.ones((1, 3)), 1.0)
+    assert sifted(np.ones(3), Rows.none(), Rows.dense(np.eye(3)[:1], 1.0), np.array([1]), each=1) is None
+    best = sifted(np.array([2.0, 1.0, 3.0]), Rows.none(), rows, np.array([0]), each=1, seconds=0.0)
+    assert best is not None
+    assert best.value in (1.0, 2.0)
