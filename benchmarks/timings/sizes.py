@@ -54,6 +54,14 @@ def _lip(n_s: int, n_x: int) -> Problem[Any]:
     return LocalInformationPrivacy(joints.random_joint(n_s, n_x, 7), 1.0)
 
 
+def _strict(n_s: int, n_x: int) -> Problem[Any]:
+    return LocalInformationPrivacy(joints.random_joint(n_s, n_x, 7), 0.3)
+
+
+def _differential(n_s: int, n_x: int) -> Problem[Any]:
+    return LocalInformationPrivacy(joints.random_joint(n_s, n_x, 7), 1.0, notion="ldp")
+
+
 def _near(points: int, outputs: int) -> Problem[Any]:
     return towns(points, outputs, 0.4)
 
@@ -244,6 +252,8 @@ FAMILIES = (
         ),
         ((2, 30), (2, 400), (3, 20), (6, 80), (12, 30), (18, 18), (20, 60)),
     ),
+    Family("local information privacy, .3 nats", _strict, ((3, 60), (5, 20), (6, 13)), ((4, 24), (5, 14))),
+    Family("local differential privacy", _differential, ((3, 80), (4, 30), (7, 13)), ((4, 16), (5, 22))),
     Family(
         "local information privacy, Hamming",
         _hamming,

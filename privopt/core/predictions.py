@@ -61,8 +61,8 @@ class Entry:
 
     @cached_property
     def logs(self) -> tuple[float, ...]:
-        """Logarithms of the sizes."""
-        return _logs(self.sizes)
+        """Logarithms of the sizes and of what the formula said."""
+        return *_logs(self.sizes), math.log(_sane(self.formula))
 
     @cached_property
     def error(self) -> float:
@@ -92,8 +92,9 @@ class Timings:
         """Seconds on the machine of the table.
 
         The logarithm of the correction is the mean of the errors recorded for this solver, weighed by the inverse square
-        of the distance between logarithms of sizes, and of no correction at a distance that is always the same. So a
-        recorded run is met exactly, and far from all of them the formula counts.
+        of the distance between logarithms of sizes and of what the formula says, and of no correction at a distance that is
+        always the same. So a recorded run is met exactly, far from all of them the formula counts, and of problems of one
+        size those that are as hard count most.
 
         Examples
         --------
@@ -106,7 +107,7 @@ class Timings:
         comparable = [e for e in self.entries.get((kind, solver), ()) if len(e.sizes) == len(sizes)]
         if not comparable or not 0 <= formula < math.inf:
             return formula
-        logs = _logs(sizes)
+        logs = (*_logs(sizes), math.log(_sane(formula)))
         squares = [math.dist(e.logs, logs) ** 2 for e in comparable]
         if min(squares) == 0:
             exact = [e.error for e, square in zip(comparable, squares, strict=True) if square == 0]
