@@ -39,7 +39,12 @@ _SEARCHED, _SEARCHED_OF_PARTS = 0.32, 0.2
 """Shares of the time for the search: as much is needed to prove its bound again, of all parts together."""
 _STARTED = 0.2
 """Share of the time for a local search: the better the cutoff, the fewer the boxes, but these find better points, too."""
-_ATTEMPTS: tuple[tuple[int, int, float], ...] = ((0, 100, 0.1), (24, 2000, 0.25), (300, MAX_BOXES, 1.0))
+_ATTEMPTS: tuple[tuple[int, int, float], ...] = (
+    (0, 100, 0.1),
+    (5, 400, 0.15),
+    (24, 2000, 0.25),
+    (300, MAX_BOXES, 1.0),
+)
 """Runs of the local search and boxes of each attempt, and what it may take of both shares of the time.
 
 An easy problem is closed by the first ones, and a longer limit makes no one wait. They are counted in work before seconds, so

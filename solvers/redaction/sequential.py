@@ -10,14 +10,16 @@ polynomials in q, with gradients by one sweep back.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from privopt.arrays import Floats
 from privopt.core.registry import register
+from privopt.core.solution import TOLERANCE
 from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.measures.redaction.leakage import release_probabilities
 from privopt.problems.redaction.bound import Dual, Setting
@@ -173,6 +175,12 @@ _ALIKE = 1e-7
 """Part of the cost that no further search is worth."""
 _SEARCHED = 0.35
 """Part of the time for searches: a bound takes the rest, half of it to be proved again."""
+_BRIEF = 1.0
+"""Seconds of a first attempt, so that a longer limit makes no one wait."""
+_QUICK = 0.5
+"""Share of the time that it may take; where it would take more there is one attempt only."""
+_CLOSED = 0.9
+"""Part of the gap that counts as none with which it ends."""
 _COARSE = Dual(nodes=32, rays=5, share=TARGET)
 """Tables that say where to search."""
 _SHORT = 64
@@ -213,44 +221,68 @@ class Sequential(Solver[Redaction]):
         (p,) = problem.private
         if np.count_nonzero(problem.chain.marginal(p)) < 2:
             return Proposal(problem.answer(np.zeros((problem.length, 2))), 1.0, {})
-        stop = (1 - _SEARCHED) * budget.remaining
-
-        def clock() -> float:
-            return max(0.0, budget.remaining - stop)
-
-        known = _setting(problem, clock)
-        table = _searched(problem, known, clock)
-        mechanism = problem.answer(table)
-        if known is None or math.isinf(problem.epsilon):
-            return Proposal(mechanism, utility_bound(problem, 0.0)[1], {})
-        if problem.utility_chain is not problem.chain:
-            return Proposal(mechanism)  # the tables count the records by the chain that leaks
-        budget.progress(_SEARCHED, "mechanism found, bounding")
-        utility = problem.evaluate(mechanism).utility
-        open_share = TARGET * max(min(1.0, utility), 1e-6)
-        cost, dual = _lower_cost(problem, known, utility + open_share, lambda: 0.8 * budget.remaining)
-        bound = utility_bound(problem, cost, known if dual else None)[1]
-        finer = not dual or work(_finer(dual, _reach(known)), problem.length) <= WORK
-        stats: dict[str, float | int | str] = {}
-        if bound > utility + open_share and finer:
-            stats["stop"] = OUT_OF_TIME
-        return Proposal(mechanism, bound, dual, stats=stats)
+        known = _setting(problem, budget.earlier(1 - _SEARCHED))
+        brief = replace(budget, deadline=min(budget.deadline, time.monotonic() + _BRIEF))
+        proved = 0.0, Dual()
+        if brief.remaining < _QUICK * budget.remaining:
+            attempt = _attempt(problem, known, brief, proved)
+            if attempt.closed:
+                return attempt.proposal
+            proved = attempt.proved
+        return _attempt(problem, known, budget, proved).proposal
 
 
-def _setting(problem: Redaction, clock: Callable[[], float]) -> Setting | None:
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """What was reached, whether that is all, and the cost that is proved with its dual."""
+
+    proposal: Proposal
+    closed: bool
+    proved: tuple[float, Dual]
+
+
+def _attempt(
+    problem: Redaction, known: Setting | None, budget: Budget, proved: tuple[float, Dual]
+) -> _Attempt:
+    """A search, and a bound in the rest of the time."""
+    search = budget.earlier(1 - _SEARCHED)
+    mechanism = problem.answer(_searched(problem, known, lambda: search.remaining))
+    if known is None or math.isinf(problem.epsilon):
+        return _Attempt(Proposal(mechanism, utility_bound(problem, 0.0)[1], {}), True, proved)
+    if problem.utility_chain is not problem.chain:
+        # the tables count the records by the chain that leaks
+        return _Attempt(Proposal(mechanism), False, proved)
+    budget.progress(_SEARCHED, "mechanism found, bounding")
+    utility = problem.evaluate(mechanism).utility
+    scale = max(min(1.0, utility), 1e-6)
+    enough = utility + TARGET * scale
+    cost, dual = _lower_cost(problem, known, enough, lambda: 0.8 * budget.remaining, proved)
+    bound = utility_bound(problem, cost, known if dual else None)[1]
+    finer = not dual or work(_finer(dual, _reach(known)), problem.length) <= WORK
+    closed = bound <= utility + _CLOSED * TOLERANCE * scale
+    stats: dict[str, float | int | str] = {"stop": OUT_OF_TIME} if finer and not closed else {}
+    return _Attempt(Proposal(mechanism, bound, dual, stats=stats), closed, (cost, dual))
+
+
+def _setting(problem: Redaction, budget: Budget) -> Setting | None:
     try:
-        return setting(problem, clock)
+        return setting(problem, lambda: budget.remaining)
     except (ArithmeticError, TimeoutError):
         return None
 
 
 def _lower_cost(
-    problem: Redaction, known: Setting, enough: float, clock: Callable[[], float]
+    problem: Redaction, known: Setting, enough: float, clock: Callable[[], float], proved: tuple[float, Dual]
 ) -> tuple[float, Dual]:
-    """A lower bound on the cost, by finer and finer tables until the utility left is small; twice the time is kept."""
-    best, dual = 0.0, Dual()
+    """A lower bound on the cost, by finer and finer tables until the utility left is small; twice the time is kept.
+
+    It goes on from what is proved.
+    """
+    best, dual = proved
     reach = _reach(known)
-    attempt = _rough(_FEW)
+    if dual and utility_bound(problem, best, known)[1] <= enough:
+        return best, dual
+    attempt = _finer(dual, reach) if dual else _rough(_FEW)
     while True:
         before = clock()
         if work(attempt, problem.length) > WORK:
