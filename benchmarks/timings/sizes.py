@@ -194,6 +194,10 @@ def _belief(distortion: str) -> Callable[[int], Problem[Any]]:
     return make
 
 
+def _generous(n: int) -> Problem[Any]:
+    return BeliefRelease(_probabilities(n), 6.0, "l1")
+
+
 def _priced(n: int, m: int) -> Problem[Any]:
     return BeliefRelease(_probabilities(n), 1.0, np.random.default_rng([n, m]).random((n, m)))
 
@@ -355,6 +359,7 @@ FAMILIES = (
         Family(f"belief, {distortion}", _belief(distortion), _ones(4, 16, 64, 250), _ones(8, 32, 120))
         for distortion in ("hamming", "l1", "squared")
     ),
+    Family("belief, 6 nats", _generous, _ones(80, 250, 1000), _ones(140, 500)),
     Family("belief, any matrix", _priced, ((4, 4), (20, 20), (80, 80)), ((10, 10), (40, 40))),
     *(
         Family(

@@ -368,7 +368,7 @@ def _leakage(
 
 
 def _largest(ratios: dict[Cell, Ratio]) -> Cell:
-    """The first cell of the largest ratio, exactly: quotients in floats say which come into question."""
+    """The first cell of the largest ratio, exactly: quotients in floats say which cells may be it."""
     readings = {cell: _quotient(*ratio) for cell, ratio in ratios.items()}
     near = max(readings.values()) * (1 - READING)
     best, *others = (cell for cell, reading in readings.items() if reading >= near)

@@ -20,6 +20,7 @@ from privopt.mechanisms.policy.formulas.steps import (
     MOST,
     NEGLIGIBLE,
     STRUCTURE,
+    Step,
     StepFormula,
     all_or_nothing,
     interval_pairs,
@@ -32,6 +33,7 @@ from privopt.problems.sequence_information_privacy.simulated import asked
 from privopt.problems.sequence_information_privacy.two_letters import refuse_beliefs
 from privopt.solvers.sequence._fine_line import refined
 from privopt.solvers.sequence._merged_line import merged
+from privopt.solvers.sequence._near_cells import SECONDS, near_cells, suits
 from privopt.solvers.sequence.prices import priced, priced_policy, step_guarantee, step_of
 
 LONG_LINE = 10_000
@@ -42,6 +44,9 @@ FOR_GRIDS = 0.6
 
 GRID_SECONDS = 3e-6
 """Seconds for each letter and release that the grids take, and the judgement of what they find, at most."""
+
+CLOSED = 5e-7
+"""Share of the distortion that a bound may leave open."""
 
 MAX_LETTERS = 2000
 MAX_CELLS = 20_000
@@ -101,7 +106,8 @@ class BeliefStructureLp(_BeliefStep):
     The constraints are those of Jiang, Li, Tandon ("Online Context-aware Data Release with Sequence Information
     Privacy"), in other variables: far better scaled than the program in P(y | x). On a long line the releases of the
     program are found on finer and finer grids; on one that is too long for it, neighbouring letters are merged first, and
-    prices are read between those of the classes.
+    prices are read between those of the classes. Where the budget is so large that groups have few letters, the program begins
+    with the letters nearest to each release, and prices call for others.
     """
 
     name: ClassVar[str] = "structure-lp"
@@ -109,15 +115,18 @@ class BeliefStructureLp(_BeliefStep):
 
     def guarantee(self, problem: BeliefRelease) -> Guarantee:
         """Optimal to the tolerance of HiGHS; bounded where letters are merged."""
-        return Guarantee.BOUNDED if _is_long_line(problem) else Guarantee.OPTIMAL
+        near = suits(step_of(problem))
+        return Guarantee.BOUNDED if _is_long_line(problem) and not near else Guarantee.OPTIMAL
 
     def refuse(self, problem: BeliefRelease) -> str | None:
-        """Refuse programs that are too large, but on a line."""
-        return None if _is_long_line(problem) else super().refuse(problem)
+        """Refuse programs that are too large, but on a line, or where few of their cells take part."""
+        return None if _is_long_line(problem) or suits(step_of(problem)) else super().refuse(problem)
 
     def cost(self, problem: BeliefRelease) -> float:
         """Grows faster than the cells."""
         cells = len(problem.support) * problem.matrix.shape[1]
+        if suits(step_of(problem)):
+            return float(5e-3 + 1.5e-6 * cells)
         if _is_long_line(problem):
             return float(2.0 + 5e-7 * cells)
         if _is_line(problem):
@@ -128,6 +137,9 @@ class BeliefStructureLp(_BeliefStep):
         """Propose the channel of the program, with the releases that a long line needs; the better one where neighbours are merged first."""
         step, first, start = step_of(problem), None, None
         simple = step.budget > MOST or all_or_nothing(step, {}) is not None
+        near = None if simple else _near(problem, step, budget)
+        if near is not None and (_closed(problem, near) or not _is_line(problem)):
+            return near
         if _is_long_line(problem):
             classes = merged(step, 0.9 * budget.remaining)
             if classes is None:
@@ -137,9 +149,29 @@ class BeliefStructureLp(_BeliefStep):
         answer = None
         if _is_line(problem) and not simple and budget.remaining > GRID_SECONDS * problem.matrix.size:
             answer = refined(step, FOR_GRIDS * budget.remaining, start)
+        if near is not None:
+            first = _better(problem, near, first)
+        if answer is None and first is None and STRUCTURE.refuse(step) is not None:
+            return Proposal(problem.constant(), stats={"iterations": 0, "stop": "out of time"})
         if answer is None:
             return super().run(problem, budget) if first is None else first
         return _better(problem, priced(problem, answer), first)
+
+
+def _near(problem: BeliefRelease, step: Step, budget: Budget) -> Proposal | None:
+    """The release of a program of few pairs, where it is one and there is time."""
+    if not suits(step) or budget.remaining < SECONDS * problem.matrix.size:
+        return None
+    answer = near_cells(step, FOR_GRIDS * budget.remaining)
+    return None if answer is None else priced(problem, answer)
+
+
+def _closed(problem: BeliefRelease, proposal: Proposal) -> bool:
+    """Whether its bound leaves nothing open."""
+    if proposal.bound is None or not isinstance(proposal.mechanism, Channel):
+        return False
+    utility = problem.evaluate(proposal.mechanism).utility
+    return proposal.bound - utility <= CLOSED * abs(utility)
 
 
 def _better(problem: BeliefRelease, one: Proposal, other: Proposal | None) -> Proposal:

@@ -28,13 +28,15 @@ def _probabilities(n: int, concentration: float = 1.0) -> Floats:
     return drawn
 
 
-def _belief(n: int, distortion: str = "hamming", concentration: float = 1.0) -> Problem[Any]:
-    return BeliefRelease(_probabilities(n, concentration).tolist(), 1.0, distortion)
+def _belief(
+    n: int, distortion: str = "hamming", concentration: float = 1.0, epsilon: float = 1.0
+) -> Problem[Any]:
+    return BeliefRelease(_probabilities(n, concentration).tolist(), epsilon, distortion)
 
 
-def _matrix(n: int, m: int) -> Problem[Any]:
+def _matrix(n: int, m: int, epsilon: float = 1.0) -> Problem[Any]:
     costs = np.random.default_rng([n, m]).random((n, m))
-    return BeliefRelease(_probabilities(n).tolist(), 1.0, costs)
+    return BeliefRelease(_probabilities(n).tolist(), epsilon, costs)
 
 
 def _impossible(n: int) -> Problem[Any]:
@@ -51,6 +53,9 @@ register_cases(
         *((f"l1-{n}", marks, partial(_belief, n, "l1")) for n, marks in _LINES),
         *((f"squared-{n}", "", partial(_belief, n, "squared")) for n in (8, 300)),
         *((f"matrix-{n}x{m}", "", partial(_matrix, n, m)) for n, m in ((8, 8), (100, 100))),
+        ("l1-300-large", "", partial(_belief, 300, "l1", 0.3, 8.0)),
+        ("squared-1000-large", "", partial(_belief, 1000, "squared", 1.0, 6.0)),
+        ("matrix-400x400-large", "", partial(_matrix, 400, 400, 8.0)),
         ("rare-12", "q", partial(_belief, 12, "hamming", 0.1)),
         ("rare-l1-40", "", partial(_belief, 40, "l1", 0.1)),
         ("impossible-5", "", partial(_impossible, 5)),
