@@ -23,6 +23,9 @@ ROUNDING = 2.0**-50
 LIFT = 2.0**-20
 """Part of the smallest feasible column above a column that is given to entries below it, which else pull the column to 0."""
 
+FLOOR = 1e-290
+"""The least positive probability of a repaired channel: chains of pairs ask for less than floats hold."""
+
 CELLS = 2**24
 """Entries that are compared at a time by arrays."""
 
@@ -39,12 +42,12 @@ def repair(data: MetricData, channel: Channel, margin: float) -> Channel | None:
     row at most 1. What the rows of a component then miss goes to its best single release, after its columns are scaled by
     the largest factor at which that column keeps the promise, too.
     """
-    growth = _Growth(data, margin, channel.matrix.shape[1])
-    above = growth.raised(channel.matrix)
+    growth, proposed = _Growth(data, margin, channel.matrix.shape[1]), _floored(data, channel.matrix)
+    above = growth.raised(proposed)
     candidates = []
     if above is not None:
         candidates.append(growth.completed(growth.scaled(above)))
-        below = growth.lowered(np.maximum(channel.matrix, LIFT * above))
+        below = growth.lowered(np.maximum(proposed, LIFT * above))
         if below is not None:
             candidates.append(growth.completed(growth.scaled(below)))
         again = growth.alternated(above)
@@ -55,6 +58,14 @@ def repair(data: MetricData, channel: Channel, margin: float) -> Channel | None:
         return None
     best = _best_of_each_component(data, matrices)
     return Channel(best, channel.inputs, channel.outputs, simulation_only=channel.simulation_only)
+
+
+def _floored(data: MetricData, matrix: Floats) -> Floats:
+    """Entries that floats cannot hold, of columns that a component uses: the larger of two feasible columns is feasible."""
+    tops = np.zeros((int(data.components.max()) + 1, matrix.shape[1]))
+    np.maximum.at(tops, data.components, matrix)
+    floors = np.where(tops > FLOOR, FLOOR, 0.0)[data.components]
+    return np.where(floors > 0, np.maximum(matrix, floors), 0.0)
 
 
 def _best_of_each_component(data: MetricData, matrices: list[Floats]) -> Floats:

@@ -284,3 +284,18 @@ def test_what_is_left_over_stays_within_a_component() -> None:
     assert problem.certify(mended).ok
     assert not mended.matrix[:2, 2:].any()
     assert not mended.matrix[2:, :2].any()
+
+
+@pytest.mark.parametrize("epsilon", [13.0, 15.0, 30.0])
+def test_probabilities_below_what_floats_hold_are_repaired(epsilon: float) -> None:
+    """Over 54 steps of a line the least ones are e^(-54 epsilon); what is lost at the optimum is about 2 e^-epsilon."""
+    n = 55
+    apart = np.abs(np.subtract.outer(range(n), range(n))).astype(float)
+    problem = po.MetricPrivacy(po.Metric.line(n), [1 / n] * n, apart, epsilon)
+    solution = po.solve(problem)
+    assert solution.certified
+    assert solution.bound is not None
+    assert solution.objective is not None
+    assert -2.0 * math.exp(-epsilon) * (1 + 1e-3) <= solution.objective <= solution.bound
+    repaired = problem.repair(po.Channel(np.eye(n), range(n), range(n)), 1e-9)
+    assert problem.certify(repaired).ok
