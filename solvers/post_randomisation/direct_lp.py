@@ -64,11 +64,10 @@ class DirectLp(Solver[PostRandomisation]):
     def run(self, problem: PostRandomisation, budget: Budget) -> Proposal:
         """Propose the channel of the program, brought to the tables exactly, with the bound from its multipliers."""
         cost = problem.observation.p_w[:, None] * problem.costs
-        answer = None
-        if 0 < problem.epsilon < math.inf:
-            program = _Program.of(problem.with_budget(problem.epsilon * (1 - INSIDE)))
-            answer = program.solve(cost, budget)
-        if answer is None:
+        inside = 0 < problem.epsilon < math.inf
+        program = _Program.of(problem.with_budget(problem.epsilon * (1 - INSIDE)) if inside else problem)
+        answer = program.solve(cost, budget)
+        if answer is None and inside:
             program = _Program.of(problem)
             answer = program.solve(cost, budget)
         if answer is None:
