@@ -140,6 +140,19 @@ class Rows:
             self.right,
         )
 
+    def times(self, point: Floats) -> Floats:
+        """The value of each row at a point, which may leave out the last unknowns where they are 0.
+
+        Examples
+        --------
+        >>> Rows.dense(np.array([[1.0, 2.0], [0.0, 0.0], [0.0, 3.0]]), 0.0).times(np.array([5.0])).tolist()
+        [5.0, 0.0, 0.0]
+        """
+        known = self.columns < len(point)
+        rows = np.repeat(np.arange(len(self)), np.diff(self.ends))[known]
+        terms = self.values[known] * point[self.columns[known]]
+        return np.bincount(rows, weights=terms, minlength=len(self)).astype(np.float64)
+
     def __len__(self) -> int:
         return len(self.right)
 
@@ -264,71 +277,75 @@ def sifted(
     >>> None if best is None else (best.point.tolist(), best.value, best.whole)
     ([0.0, 1.0, 0.0], 1.0, True)
     """
-    import highspy
-
     until = time.monotonic() + seconds
-    highs = silent_highs(
-        {
-            "solver": "simplex",
-            "presolve": "off",
-            "primal_feasibility_tolerance": tolerance,
-            "dual_feasibility_tolerance": tolerance,
-        }
-    )
-    columns = _Columns.of(below, equal, len(cost))
-    right = np.concatenate([below.right, equal.right])
-    lower = np.concatenate([np.full(len(below), -math.inf), equal.right])
-    nothing = np.zeros(0, dtype=np.int32)
-    highs.addRows(len(right), lower, right, 0, nothing, nothing, np.zeros(0))
-    taken, found, used, iterations = np.zeros(len(cost), dtype=bool), None, np.zeros(0, dtype=np.intp), 0
-    joining: Ints = start
+    growing = _Growing.of(cost, below, equal, tolerance)
+    found, iterations, joining = None, 0, start
     while len(joining):
-        taken[joining] = True
-        used = np.concatenate([used, joining])
-        columns.add(highs, joining, cost)
-        highs.setOptionValue("time_limit", min(highs.getRunTime() + max(until - time.monotonic(), 0.01), 1e9))
-        highs.run()
-        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        growing.add(joining)
+        best = growing.solved(until - time.monotonic())
+        if best is None:
             return None if found is None else replace(found, whole=False)
-        best = _least(highs, len(below))
-        point = np.zeros(len(cost))
-        point[used] = best.point
         iterations += best.iterations
-        found = replace(best, point=point, iterations=iterations)
-        reduced = columns.reduced(cost, best)
-        joining = np.flatnonzero((reduced < -tolerance) & ~taken)
+        found = replace(best, iterations=iterations)
+        reduced = growing.reduced(best)
+        joining = np.flatnonzero(reduced < -tolerance)
         if len(joining) > each:
             joining = joining[np.argpartition(reduced[joining], each)[:each]]
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Columns:
-    """The unknowns of a program, one after the other."""
+@dataclass(eq=False)
+class _Growing:
+    """A program with some of its unknowns, and HiGHS, which begins each time where it ended."""
 
+    cost: Floats
     matrix: Any
+    below: int
+    highs: Any
+    used: Ints
 
     @classmethod
-    def of(cls, below: Rows, equal: Rows, count: int) -> _Columns:
+    def of(cls, cost: Floats, below: Rows, equal: Rows, tolerance: float) -> _Growing:
+        """Of none of them yet."""
         from scipy.sparse import csr_array
 
-        values, columns = (
-            np.concatenate(both) for both in ((below.values, equal.values), (below.columns, equal.columns))
-        )
+        values = np.concatenate([below.values, equal.values])
+        columns = np.concatenate([below.columns, equal.columns])
         ends = np.concatenate([below.ends, below.ends[-1] + equal.ends[1:]])
-        rows = csr_array((values, columns, ends), shape=(len(below) + len(equal), count))
-        return cls(rows.tocsc())
+        right = np.concatenate([below.right, equal.right])
+        lower = np.concatenate([np.full(len(below), -math.inf), equal.right])
+        tolerances = {f"{kind}_feasibility_tolerance": tolerance for kind in ("primal", "dual")}
+        highs = silent_highs({"solver": "simplex", "presolve": "off", **tolerances})
+        nothing = np.zeros(0, dtype=np.int32)
+        highs.addRows(len(right), lower, right, 0, nothing, nothing, np.zeros(0))
+        matrix = csr_array((values, columns, ends), shape=(len(right), len(cost))).tocsc()
+        return cls(cost, matrix, len(below), highs, np.zeros(0, dtype=np.intp))
 
-    def add(self, highs: Any, chosen: Ints, cost: Floats) -> None:
-        """Put some of them into a program."""
+    def add(self, chosen: Ints) -> None:
+        """More of them."""
         part, count = self.matrix[:, chosen], len(chosen)
-        ends = (np.zeros(count), np.full(count, math.inf))
+        bounds = (np.zeros(count), np.full(count, math.inf))
         starts, places = part.indptr[:-1].astype(np.int32), part.indices.astype(np.int32)
-        highs.addCols(count, cost[chosen], *ends, part.nnz, starts, places, part.data)
+        self.highs.addCols(count, self.cost[chosen], *bounds, part.nnz, starts, places, part.data)
+        self.used = np.concatenate([self.used, chosen])
 
-    def reduced(self, cost: Floats, best: Least) -> Floats:
-        """What a unit of each costs beyond the prices of rows."""
-        return np.asarray(cost - self.matrix.T @ np.concatenate([-best.multipliers, best.prices]))
+    def solved(self, seconds: float) -> Least | None:
+        """The optimum over those so far, with 0 for all others; None where HiGHS ended without one."""
+        import highspy
+
+        self.highs.setOptionValue("time_limit", min(self.highs.getRunTime() + max(seconds, 0.01), 1e9))
+        self.highs.run()
+        if self.highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        best, point = _least(self.highs, self.below), np.zeros(len(self.cost))
+        point[self.used] = best.point
+        return replace(best, point=point)
+
+    def reduced(self, best: Least) -> Floats:
+        """What a unit of each unknown costs beyond the prices of rows; 0 for those that are in already."""
+        reduced = np.asarray(self.cost - self.matrix.T @ np.concatenate([-best.multipliers, best.prices]))
+        reduced[self.used] = 0.0
+        return reduced
 
 
 def whole(

@@ -193,17 +193,9 @@ class _Program:
         The fresh draw keeps the distribution and every budget, so that there is a point over the first unknowns, unless
         joint tables stay as well.
         """
-        n, rng = self.n, np.random.default_rng(budget.seed)
+        n, rng, place = self.n, np.random.default_rng(budget.seed), len(cost)
         fresh = np.tile(self.tables[0] / self.tables[0].sum(), n)
-        cells = np.arange(len(fresh))
-
-        def drawn(rows: Rows) -> Floats:
-            inside = np.where(rows.columns < n * n, rows.columns, 0)
-            weighted = np.where(rows.columns < n * n, rows.values * fresh[cells[inside]], 0.0)
-            return np.add.reduceat(np.append(weighted, 0.0), rows.ends[:-1]) * (np.diff(rows.ends) > 0)
-
-        place = len(cost)
-        below, equal = (rows.with_column(place, drawn(rows)) for rows in (below, equal))
+        below, equal = (rows.with_column(place, rows.times(fresh)) for rows in (below, equal))
         first = np.zeros((n, n), dtype=bool)
         order = np.argsort(cost[: n * n].reshape(n, n) + 1e-9 * rng.random((n, n)), axis=0)
         first[order[:NEAREST], np.arange(n)] = True

@@ -223,20 +223,23 @@ class Sequential(Solver[Redaction]):
             return Proposal(problem.answer(np.zeros((problem.length, 2))), 1.0, {})
         known = _setting(problem, budget.earlier(1 - _SEARCHED))
         brief = replace(budget, deadline=min(budget.deadline, time.monotonic() + _BRIEF))
-        proved = 0.0, Dual()
-        if brief.remaining < _QUICK * budget.remaining:
-            attempt = _attempt(problem, known, brief, proved)
-            if attempt.closed:
-                return attempt.proposal
-            proved = attempt.proved
-        return _attempt(problem, known, budget, proved).proposal
+        if known is None or brief.remaining >= _QUICK * budget.remaining:
+            return _attempt(problem, known, budget, (0.0, Dual())).proposal
+        short = _attempt(problem, known, brief, (0.0, Dual()))
+        if short.closed:
+            return short.proposal
+        longer = _attempt(problem, known, budget, short.proved)
+        if longer.utility >= short.utility:
+            return longer.proposal
+        return replace(longer.proposal, mechanism=short.proposal.mechanism)
 
 
 @dataclass(frozen=True, eq=False)
 class _Attempt:
-    """What was reached, whether that is all, and the cost that is proved with its dual."""
+    """What was reached, its utility, whether that is all, and the cost that is proved with its dual."""
 
     proposal: Proposal
+    utility: float
     closed: bool
     proved: tuple[float, Dual]
 
@@ -247,13 +250,13 @@ def _attempt(
     """A search, and a bound in the rest of the time."""
     search = budget.earlier(1 - _SEARCHED)
     mechanism = problem.answer(_searched(problem, known, lambda: search.remaining))
+    utility = problem.evaluate(mechanism).utility
     if known is None or math.isinf(problem.epsilon):
-        return _Attempt(Proposal(mechanism, utility_bound(problem, 0.0)[1], {}), True, proved)
+        return _Attempt(Proposal(mechanism, utility_bound(problem, 0.0)[1], {}), utility, True, proved)
     if problem.utility_chain is not problem.chain:
         # the tables count the records by the chain that leaks
-        return _Attempt(Proposal(mechanism), False, proved)
+        return _Attempt(Proposal(mechanism), utility, False, proved)
     budget.progress(_SEARCHED, "mechanism found, bounding")
-    utility = problem.evaluate(mechanism).utility
     scale = max(min(1.0, utility), 1e-6)
     enough = utility + TARGET * scale
     cost, dual = _lower_cost(problem, known, enough, lambda: 0.8 * budget.remaining, proved)
@@ -261,7 +264,7 @@ def _attempt(
     finer = not dual or work(_finer(dual, _reach(known)), problem.length) <= WORK
     closed = bound <= utility + _CLOSED * TOLERANCE * scale
     stats: dict[str, float | int | str] = {"stop": OUT_OF_TIME} if finer and not closed else {}
-    return _Attempt(Proposal(mechanism, bound, dual, stats=stats), closed, (cost, dual))
+    return _Attempt(Proposal(mechanism, bound, dual, stats=stats), utility, closed, (cost, dual))
 
 
 def _setting(problem: Redaction, budget: Budget) -> Setting | None:

@@ -28,8 +28,8 @@ MEAN = 8.0
 """Letters that theta is the mass of, on average, up to which few pairs are enough."""
 SMALL = 2_500
 """Letters times releases up to which the program of all pairs takes milliseconds."""
-MOST_PAIRS = 10_000_000
-"""Letters times releases up to which they are sorted and priced, in half a gigabyte."""
+MOST_PAIRS = 4_000_000
+"""Letters times releases up to which they are sorted and priced."""
 ENOUGH = 1e-8
 """The relative gap at which the search ends."""
 SLACK = 1e-9
@@ -38,8 +38,8 @@ NEGLIGIBLE = 1e-9
 """Mass of a release, in units of theta, up to which it is rounding."""
 LEAST_UNIT = 1e-4
 """Of costs, relative to the largest one."""
-SECONDS = 5e-7
-"""For each letter and release, that sorting and pricing take at least."""
+SECONDS = 2e-6
+"""For each letter and release, that sorting, pricing and the judgement of what is found take, at least."""
 
 Pairs = NDArray[np.bool_]
 """Whether a letter and a release take part, shape (k, m)."""
@@ -103,6 +103,8 @@ def near_cells(step: Step, seconds: float) -> Answer | None:
     step_rows[seen], lam[seen] = rows, nu / levels.room
     for x in np.flatnonzero(step.p < FAINT).tolist():
         step_rows[x], lam[x] = cheapest_row(step.cost[x] / unit, (p @ rows) / levels.theta)
+    if step.budget > MOST:  # theta is 0 but for rounding: each letter may be priced alone
+        lam = step.cost.min(axis=1) / unit
     answer = finish(step.p, step.cost, step.budget, step_rows, unit * lam, rounds, stop)
     return Answer(answer.kernel, answer.lam, {"iterations": rounds, "stop": stop})
 

@@ -135,27 +135,29 @@ class BeliefStructureLp(_BeliefStep):
 
     def run(self, problem: BeliefRelease, budget: Budget) -> Proposal:
         """Propose the channel of the program, with the releases that a long line needs; the better one where neighbours are merged first."""
-        step, first, start = step_of(problem), None, None
-        simple = step.budget > MOST or all_or_nothing(step, {}) is not None
-        near = None if simple else _near(problem, step, budget)
-        if near is not None and (_closed(problem, near) or not _is_line(problem)):
-            return near
+        step = step_of(problem)
+        if all_or_nothing(step, {}) is not None:
+            return super().run(problem, budget)
+        first = _near(problem, step, budget)
+        if first is not None and (_closed(problem, first) or not _is_line(problem)):
+            return first
+        start = None
         if _is_long_line(problem):
             classes = merged(step, 0.9 * budget.remaining)
-            if classes is None:
-                return Proposal(problem.constant(), stats={"iterations": 0, "stop": "out of time"})
-            first = priced(problem, classes)
-            start = np.flatnonzero(step.p @ np.asarray(classes.kernel, dtype=np.float64) > NEGLIGIBLE)
-        answer = None
-        if _is_line(problem) and not simple and budget.remaining > GRID_SECONDS * problem.matrix.size:
+            if classes is not None:
+                start = np.flatnonzero(step.p @ np.asarray(classes.kernel, dtype=np.float64) > NEGLIGIBLE)
+                first = _better(problem, priced(problem, classes), first)
+        if (
+            _is_line(problem)
+            and step.budget <= MOST
+            and budget.remaining > GRID_SECONDS * problem.matrix.size
+        ):
             answer = refined(step, FOR_GRIDS * budget.remaining, start)
-        if near is not None:
-            first = _better(problem, near, first)
-        if answer is None and first is None and STRUCTURE.refuse(step) is not None:
+            if answer is not None:
+                return _better(problem, priced(problem, answer), first)
+        if first is None and STRUCTURE.refuse(step) is not None:
             return Proposal(problem.constant(), stats={"iterations": 0, "stop": "out of time"})
-        if answer is None:
-            return super().run(problem, budget) if first is None else first
-        return _better(problem, priced(problem, answer), first)
+        return super().run(problem, budget) if first is None else first
 
 
 def _near(problem: BeliefRelease, step: Step, budget: Budget) -> Proposal | None:
