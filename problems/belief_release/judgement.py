@@ -244,18 +244,16 @@ def utility_enclosure(exact: ExactRelease) -> Enclosure:
     if len(exact.seen) * len(used) > EXACT_CELLS:
         return _utility_balls(exact, used)
     mean, weights, total = Fraction(0), data.exact_belief.weights, data.exact_belief.total
-    costs = data.costs_of(used)
+    ratios = [[d.as_integer_ratio() for d in row] for row in data.costs_of(used).tolist()]
+    halves = max((down for row in ratios for _, down in row), default=1)  # all are powers of 2
     for x in exact.seen:
         row = exact.rows[x]
         spent = sum(
-            (
-                Fraction(d) * row.weights[y]
-                for d, y in zip(costs[x].tolist(), used.tolist(), strict=True)
-                if d and row.weights[y]
-            ),
-            Fraction(0),
+            up * (halves // down) * row.weights[y]
+            for (up, down), y in zip(ratios[x], used.tolist(), strict=True)
         )
-        mean += spent * Fraction(weights[x], row.total)
+        mean += Fraction(spent * weights[x], row.total)
+    total *= halves
     lo, hi = enclose(mean / total)
     return -hi + 0.0, -lo + 0.0
 

@@ -38,7 +38,7 @@ NEGLIGIBLE = 1e-9
 """Mass of a release, in units of theta, up to which it is rounding."""
 LEAST_UNIT = 1e-4
 """Of costs, relative to the largest one."""
-SECONDS = 2e-6
+SECONDS = 9e-7
 """For each letter and release, that sorting, pricing and the judgement of what is found take, at least."""
 
 Pairs = NDArray[np.bool_]
