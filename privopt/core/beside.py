@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from privopt.core.isolate import (
+    GIVEN_BACK,
     SolverFailure,
     SolverTimeout,
     copied_incumbent,
@@ -237,7 +238,7 @@ def _process() -> ProcessPoolExecutor:
 
     with contextlib.suppress(IndexError):
         return _idle.pop()
-    return ProcessPoolExecutor(max_workers=1, timeout=300, env=ONE_THREAD)
+    return ProcessPoolExecutor(max_workers=1, timeout=300, env=ONE_THREAD | GIVEN_BACK)
 
 
 def _ended(candidate: Candidate, future: Future[_Answer]) -> Ended:

@@ -51,6 +51,9 @@ class SolverFailure(Exception):
     """The solver raised, or its process died; the text says how."""
 
 
+GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": "1048576"}
+"""Of a child: large arrays go back to the system when they are done with (GNU libc). loky starts a child anew that seems to have grown."""
+
 _last_used: list[float] = []
 """When the child that waits for the next solver, if there is one, last ended a run, on the monotonic clock."""
 
@@ -236,7 +239,7 @@ def _run_in_child(solver: Solver[Any], problem: Problem[Any], budget: Budget) ->
     payload = pack((solver, problem), solver, problem)
     copied = copied_incumbent(budget.incumbent, stored=not of_the_package(solver))
     begun = time.monotonic()
-    executor = get_reusable_executor(max_workers=1, timeout=IDLE)
+    executor = get_reusable_executor(max_workers=1, timeout=IDLE, env=GIVEN_BACK)
     _last_used.clear()
     try:
         with deaf_to_interrupts():
