@@ -19,6 +19,7 @@ from privopt.mechanisms.policy.fixed import gathered, means, total
 from privopt.mechanisms.policy.kernel import TOTAL
 from privopt.mechanisms.policy.part import Part
 from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.mechanisms.policy.rules import seconds_of
 from privopt.problems.sequence_information_privacy.data import Release, SequenceData
 
 MAX_CELLS = 2**23
@@ -165,12 +166,8 @@ def affordable(policy: SequencePolicy, cells: int) -> int:
     """
     if policy.cost.quick:
         return max(1, min(MAX_BELIEFS, MAX_CELLS // cells))
-    return max(4, min(600, int(SLOW_SECONDS / slow_seconds(cells))))
-
-
-def slow_seconds(cells: int) -> float:
-    """Predicted seconds of a rule that solves a program of so many cells."""
-    return 0.005 + 4e-5 * cells + 8e-9 * cells**2
+    level = policy.batch * policy.epsilon
+    return max(4, min(600, int(SLOW_SECONDS / seconds_of(policy.rule, cells, level))))
 
 
 def cells_of(release: Release) -> int:

@@ -74,7 +74,7 @@ def near_cells(step: Step, seconds: float) -> Answer | None:
     unit = (float(np.abs(step.cost).max()) or 1.0) * max(levels.low, LEAST_UNIT)
     seen = np.flatnonzero(step.p >= FAINT)
     p, cost = step.p[seen], step.cost[seen] / unit
-    table, pairs = Table.of(p, cost, levels), _nearest(p, cost, levels)
+    table, pairs = Table.of(p, cost, levels), nearest(p, cost, levels)
     rows, nu, bound, rounds, closed = None, np.zeros(len(p)), -np.inf, 0, False
     while not closed:
         letters, releases = np.nonzero(pairs)
@@ -109,7 +109,7 @@ def near_cells(step: Step, seconds: float) -> Answer | None:
     return Answer(answer.kernel, answer.lam, {"iterations": rounds, "stop": stop})
 
 
-def _nearest(p: Floats, cost: Floats, levels: Levels) -> Pairs:
+def nearest(p: Floats, cost: Floats, levels: Levels) -> Pairs:
     """The nearest letters of each release, and the nearest releases of each letter."""
     (k, m), pairs = cost.shape, np.zeros(cost.shape, dtype=bool)
     order = np.argsort(cost, axis=0, kind="stable")

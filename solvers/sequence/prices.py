@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.highs import Rows, minimise
+from privopt.core.highs import FINEST, Rows, minimise
 from privopt.core.registry import find_solver
 from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal
 from privopt.mechanisms import Mechanism
@@ -23,6 +23,7 @@ from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.steps import Answer
 from privopt.mechanisms.policy.formulas.steps import Step as OneStep
 from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.mechanisms.policy.rules import find_rule
 from privopt.mechanisms.policy.setting import Setting, forgets
 from privopt.problems.belief_release.bound import structure_bound
 from privopt.problems.belief_release.problem import BeliefRelease
@@ -35,13 +36,18 @@ from privopt.problems.sequence_information_privacy.bound import (
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.problems.sequence_information_privacy.simulated import asked
 from privopt.problems.sequence_information_privacy.steps import Step, steps
+from privopt.solvers.sequence._near_cells import Pairs, nearest
 
 MAX_ROWS = 200
 """Later releases are served by the last row of prices."""
 MAX_PRICES = 40_000
 """States times words, for a dual that is written as text."""
-MAX_PROGRAM = 4096
+MAX_PROGRAM = 2**16
 """Words times releases of a program."""
+FEW_CELLS, FEW = 400, 0.25
+"""Of a program, up to which all pairs of a word and a release are in it, and share of larger ones up to which it begins with the nearest."""
+ROUNDS, NEAR = 4, 1e-7
+"""Such programs of one distribution at most, to which pairs are added, and what these must be worth, as a share of the prices."""
 SHARE = 0.5
 """Of the time that is left, what stays for the bound."""
 
@@ -106,6 +112,9 @@ def step_guarantee(problem: SequenceInformationPrivacy) -> Guarantee:
 HOPELESS = 4.0
 """How many times the time left a policy may be predicted to take before its programs are not even measured."""
 
+PEAKED = 2.0
+"""How many times as long as at the belief that is measured the rule may take at those that releases lead to."""
+
 LATE = 0.25
 """Seconds past the deadline that the judgement of a policy is predicted to end, at most."""
 
@@ -131,14 +140,19 @@ def priced_policy(
 
 
 def _measured(problem: SequenceInformationPrivacy, rule: str, budget: Budget) -> float:
-    """Seconds of the program of one release here: the less of two, as the first one waits for imports."""
-    took = []
+    """Seconds of the rule at one belief here: where the record before is known, if there is one and time for it.
+
+    Peaked beliefs take several times as long as even ones, and the first program waits for imports.
+    """
+    took = 0.0
     for step in itertools.islice(steps(problem), 2):
+        if took and budget.remaining <= 0:
+            break
+        belief = step.distribution if step.before is None else step.revealed[len(step.revealed) // 2]
         begun = time.monotonic()
-        release = belief_release(step.release.setting, step.distribution, step.level)
-        find_solver(release, rule).run(release, Budget(budget.deadline, budget.seed))
-        took.append(time.monotonic() - begun)
-    return min(took)
+        find_rule(rule).propose(step.release.setting, belief[None])
+        took = time.monotonic() - begun
+    return took
 
 
 def _in_time(
@@ -153,7 +167,7 @@ def _in_time(
     if (
         one
         and words <= MAX_WORDS
-        and _measured(problem, rule, budget) * (first + later) > budget.remaining + LATE
+        and PEAKED * _measured(problem, rule, budget) * (first + later) > budget.remaining + LATE
     ):
         return None
     begun = time.monotonic()
@@ -250,32 +264,58 @@ def hamming_prices(rows: Floats, levels: Levels) -> Floats:
 
 
 def _by_programs(step: Step, levels: Levels, budget: Budget) -> Floats | None:
+    """Prices of every state, the likeliest first; 0, which proves little but is right, where time is short."""
     rows, cost = step.revealed, step.release.setting.cost
     table, until = np.zeros(rows.shape), SHARE * budget.remaining if budget.remaining < np.inf else 0.0
-    for i, row in enumerate(rows):
-        seen = row > 0
+    likely = np.zeros(1) if step.before is None else step.before[0]
+    for i in np.argsort(-likely, kind="stable").tolist():
+        seen = rows[i] > 0
         if budget.remaining < until:
-            return None
-        prices = _program(row[seen], cost[seen], levels)
+            break
+        prices = row_prices(rows[i, seen], cost[seen], levels)
         if prices is None:
             return None
         table[i, seen] = prices
     return table
 
 
-def _program(row: Floats, cost: Floats, levels: Levels) -> Floats | None:
-    """The prices of one distribution, all positive: variables T, then K row by row."""
-    (n, m), cells = cost.shape, np.arange(cost.size)
-    ones = np.ones(cost.size)
+def row_prices(row: Floats, cost: Floats, levels: Levels) -> Floats | None:
+    """The prices of one distribution, all positive: by a program of few pairs of a letter and a release, where these matter."""
+    every = np.ones(cost.shape, dtype=bool)
+    pairs = nearest(row, cost, levels) if cost.size > FEW_CELLS else every
+    if pairs.sum() > FEW * cost.size:
+        return _program(row, cost, levels, every)
+    for _ in range(ROUNDS):
+        prices = _program(row, cost, levels, pairs)
+        if prices is None:
+            return None
+        gains = (prices[:, None] - levels.room * row[:, None] * cost).clip(0.0) / levels.theta
+        own = levels.low * (row @ cost)
+        least = float((own - np.where(pairs, gains, 0.0).sum(axis=0)).min())
+        cheap = own - gains.sum(axis=0) < least - NEAR * abs(float(prices.sum()))
+        new = (gains > 0) & ~pairs & cheap
+        if not new.any():
+            return prices
+        pairs |= new
+    return _program(row, cost, levels, every)
+
+
+def _program(row: Floats, cost: Floats, levels: Levels, pairs: Pairs) -> Floats | None:
+    """The prices of one distribution, all positive: variables T, then K on the pairs."""
+    (n, m), (letters, releases) = cost.shape, np.nonzero(pairs)
+    cells, ones = np.arange(len(letters)), np.ones(len(letters))
     tops = Rows.cells(
-        np.r_[cells, cells], np.r_[cells % m, m + cells], np.r_[-ones / levels.theta, ones], 0.0 * ones
+        np.r_[cells, cells], np.r_[releases, m + cells], np.r_[-ones / levels.theta, ones], 0.0 * ones
     )
     sums = Rows.cells(
-        np.r_[cells // m, np.full(m, n)],
+        np.r_[letters, np.full(m, n)],
         np.r_[m + cells, np.arange(m)],
         np.r_[ones, np.ones(m)],
         np.ones(n + 1),
     )
-    price = np.r_[levels.low * (row @ cost), (levels.room * row[:, None] * cost).ravel()]
-    solved = minimise(price, tops, sums)
-    return None if solved is None else solved.prices[:n]
+    price = np.r_[levels.low * (row @ cost), levels.room * row[letters] * cost[letters, releases]]
+    unit = levels.low * (
+        float(np.abs(cost).max()) or 1.0
+    )  # about what is lost; tolerances of programs are absolute
+    solved = minimise(price / unit, tops, sums, tolerance=FINEST)
+    return None if solved is None else unit * solved.prices[:n]

@@ -16,6 +16,7 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel
 from privopt.mechanisms.policy.formulas.steps import (
     DEFINITION,
+    INTERVAL_STEP,
     INTERVALS,
     MOST,
     NEGLIGIBLE,
@@ -23,12 +24,12 @@ from privopt.mechanisms.policy.formulas.steps import (
     Step,
     StepFormula,
     all_or_nothing,
-    interval_pairs,
+    interval_steps,
 )
 from privopt.mechanisms.policy.policy import SequencePolicy
+from privopt.mechanisms.policy.rules import seconds_of
 from privopt.problems.belief_release.problem import BeliefRelease
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
-from privopt.problems.sequence_information_privacy.reach import slow_seconds
 from privopt.problems.sequence_information_privacy.simulated import asked
 from privopt.problems.sequence_information_privacy.two_letters import refuse_beliefs
 from privopt.solvers.sequence._fine_line import refined
@@ -93,7 +94,7 @@ class BeliefInterval(_BeliefStep):
 
     def cost(self, problem: BeliefRelease) -> float:
         """A pass over pairs of prefixes and releases."""
-        return 1e-3 + 3e-9 * interval_pairs(step_of(problem))
+        return 1e-3 + INTERVAL_STEP * interval_steps(step_of(problem))
 
 
 @register
@@ -232,7 +233,7 @@ class Interval(Solver[SequenceInformationPrivacy]):
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """A pass over pairs of prefixes and releases for each letter."""
-        return (0.01 + 2e-7 * len(problem.chain.letters) ** 3) * (1 + min(100, problem.span))
+        return (0.01 + _once(problem, self.name)) * (1 + min(100, problem.span))
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse what is not a line of single letters."""
@@ -275,11 +276,10 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
         """A program for each release, with the beliefs that the judge asks about."""
-        cells = problem.setting(min(problem.batch, problem.span)).cost.size
-        once = 0.01 + 4e-5 * cells + 8e-9 * cells**2
+        once = _once(problem, self.name)
         plain = SequencePolicy(problem.chain, problem.epsilon, problem.batch, problem.distortion, self.name)
-        asking = ASKED * slow_seconds(cells) * sum(asked(problem, plain))
-        return float(once * (1 + min(100, problem.span / problem.batch)) + asking)
+        asking = ASKED * once * sum(asked(problem, plain))
+        return float((5e-3 + once) * (1 + min(100, problem.span / problem.batch)) + asking)
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse what does not fit."""
@@ -292,8 +292,13 @@ class StructureLp(Solver[SequenceInformationPrivacy]):
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the policy with multipliers as prices."""
-        cells = problem.setting(min(problem.batch, problem.span)).cost.size
-        return priced_policy(problem, self.name, budget, ASKED * slow_seconds(cells))
+        return priced_policy(problem, self.name, budget, ASKED * _once(problem, self.name))
+
+
+def _once(problem: SequenceInformationPrivacy, rule: str) -> float:
+    """About how many seconds a rule takes at one belief."""
+    setting = problem.setting(min(problem.batch, problem.span))
+    return seconds_of(rule, setting.cost.size, setting.epsilon)
 
 
 @register

@@ -76,8 +76,10 @@ def _sticky(k: int, stay: float) -> MarkovChain:
     return MarkovChain.normalised(moves, rng.dirichlet(np.ones(k)))
 
 
-def _sequence(k: int, horizon: int, distortion: str = "hamming", stay: float = 0.3) -> Problem[Any]:
-    return SequenceInformationPrivacy(_sticky(k, stay), 1.0, distortion=distortion, horizon=horizon)
+def _sequence(
+    k: int, horizon: int, distortion: str = "hamming", stay: float = 0.3, epsilon: float = 1.0
+) -> Problem[Any]:
+    return SequenceInformationPrivacy(_sticky(k, stay), epsilon, distortion=distortion, horizon=horizon)
 
 
 _TWO = {
@@ -153,6 +155,8 @@ register_cases(
         ("two-rare-horizon-8", "q", partial(_two, "rare", 1.0, 8)),
         ("words-2^10-ten-nats", "", partial(_likely_words, 10)),
         ("l1-24-horizon-4", "", partial(_sequence, 24, 4, "l1")),
+        ("l1-200-horizon-4-large", "", partial(_sequence, 200, 4, "l1", epsilon=8.0)),
+        ("squared-100-horizon-16-large", "", partial(_sequence, 100, 16, "squared", epsilon=6.0)),
         ("stays-3-horizon-100", "", partial(_sequence, 3, 100, "hamming", 0.99)),
         *(
             (f"fresh-{k}-horizon-100", "", partial(_fresh, k, 1.0, 100, stay))

@@ -14,7 +14,7 @@ from privopt.mechanisms.policy.formulas.closed import (
     RandomisedResponseRule,
     TemporalRandomisedResponseRule,
 )
-from privopt.mechanisms.policy.formulas.formula import Cost, Formula, Rule
+from privopt.mechanisms.policy.formulas.formula import Cost, Formula, Rule, program_seconds
 from privopt.mechanisms.policy.formulas.look_ahead import LookAheadRule
 from privopt.mechanisms.policy.formulas.messages import MessagesRule
 from privopt.mechanisms.policy.formulas.steps import DEFINITION, INTERVALS, STRUCTURE
@@ -32,6 +32,7 @@ __all__ = [
     "on_missing_rule",
     "register_rule",
     "rule_names",
+    "seconds_of",
 ]
 
 _DECLARED: tuple[Formula, ...] = (
@@ -120,3 +121,15 @@ def cost_of(name: str) -> Cost:
     """
     rule = find_rule(name)
     return rule.cost if isinstance(rule, Formula) else Cost.PROGRAM
+
+
+def seconds_of(name: str, cells: int, level: float) -> float:
+    """About how long a rule looks for a kernel of so many cells at a level in nats, where an optimisation finds it.
+
+    Examples
+    --------
+    >>> seconds_of("interval", 40_000, 8.0) < 0.2 < seconds_of("structure-lp", 40_000, 8.0)
+    True
+    """
+    rule = find_rule(name)
+    return rule.seconds(cells, level) if isinstance(rule, Formula) else program_seconds(cells)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
+import networkx as nx
 import numpy as np
 import pytest
 from instances.beliefs import random_belief
@@ -39,6 +41,26 @@ def test_any_distortion_against_the_definition(seed: int) -> None:
     solution = po.solve(problem, "structure-lp")
     assert solution.status is po.Status.OPTIMAL
     assert solution.objective == pytest.approx(po.solve(problem, "oracle").objective, abs=1e-7)
+
+
+@pytest.mark.parametrize(("letters", "epsilon"), [(60, 1.0), (120, 2.0)])
+@pytest.mark.parametrize("distortion", ["l1", "squared"])
+def test_groups_of_neighbours_are_a_shortest_path_over_all_groups(
+    letters: int, epsilon: float, distortion: str
+) -> None:
+    """No letter has the mass at which one may be in two groups; each group of mass theta or more is an edge."""
+    rng = np.random.default_rng(letters)
+    belief = rng.uniform(0.7, 1.0, letters)
+    belief /= belief.sum()
+    problem = po.BeliefRelease(belief.tolist(), epsilon, distortion)
+    low, theta = math.exp(-epsilon), 1.0 / (math.exp(epsilon) + 1.0)
+    worth = belief[:, None] * ((1.0 - low) * problem.matrix + low * (belief @ problem.matrix))
+    graph = nx.DiGraph()
+    for begin, end in itertools.combinations(range(letters + 1), 2):
+        if belief[begin:end].sum() >= theta:
+            graph.add_edge(begin, end, weight=worth[begin:end].sum(axis=0).min())
+    least = nx.shortest_path_length(graph, 0, letters, weight="weight")
+    assert po.solve(problem, "interval").objective == pytest.approx(-least, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -18,9 +18,9 @@ from privopt.core.solver import Budget
 from privopt.mechanisms.policy.fixed import Levels
 from privopt.problems.sequence_information_privacy.bound import check_dual, costs_of, sequence_bound
 from privopt.solvers.sequence.prices import (
-    _program,
     hamming_prices,
     revealed_prices,
+    row_prices,
 )
 
 RARE = po.MarkovChain([[0.5, 0.5, 0], [0.2, 0.5, 0.3], [0, 0.5, 0.5]])
@@ -59,11 +59,39 @@ def test_prices_prove_the_optimum_of_the_definition(epsilon: float, seed: int) -
         (rng.random((n, n + 1)), None),
     ):
         optimum = least(row, cost, epsilon)
-        solved = _program(row, cost, levels) if prices is None else prices[0]
+        solved = row_prices(row, cost, levels) if prices is None else prices[0]
         assert solved is not None
         assert least_costs(row[None], cost, epsilon, solved[None])[0] == pytest.approx(optimum, abs=1e-6)
         wild = rng.normal(size=(1, n)) * 0.2
         assert least_costs(row[None], cost, epsilon, wild)[0] <= optimum + 1e-12
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0, 6.0])
+@pytest.mark.parametrize("peaked", [True, False])
+def test_prices_of_few_pairs_prove_the_optimum_of_the_definition(epsilon: float, peaked: bool) -> None:
+    n, rng = 25, np.random.default_rng(0)
+    apart = np.abs(np.subtract.outer(range(n), range(n))) * 1.0
+    row = np.exp(-apart[8]) / np.exp(-apart[8]).sum() if peaked else rng.dirichlet(np.full(n, 2.0))
+    prices = row_prices(row, apart, Levels.of(epsilon))
+    assert prices is not None
+    optimum = least(row, apart, epsilon)
+    assert least_costs(row[None], apart, epsilon, prices[None])[0] == pytest.approx(
+        optimum, rel=1e-6, abs=1e-8
+    )
+
+
+@pytest.mark.parametrize("letters", [100, 200])
+def test_many_letters_at_a_large_budget_have_an_answer_and_a_bound(letters: int) -> None:
+    rng = np.random.default_rng(0)
+    chain = po.MarkovChain(rng.dirichlet(np.ones(letters), size=letters).tolist())
+    problem = Ask(chain, 8.0, distortion="l1", horizon=3)
+    solution = po.solve(problem, "interval")
+    assert solution.certified
+    assert solution.objective is not None
+    assert solution.bound is not None
+    # a release of each letter by itself is private at 8 nats where its belief is 1 / (1 + e^8) or more
+    assert solution.objective > 1e-3 * problem.evaluate(problem.anchor()).objective
+    assert solution.bound - solution.objective < 0.4 * -solution.objective
 
 
 def stage(belief: Floats, cost: Floats, epsilon: float) -> float:

@@ -48,11 +48,26 @@ class Rule(Protocol):
         ...
 
 
+def program_seconds(cells: int) -> float:
+    """About how long a program of so many cells takes.
+
+    Examples
+    --------
+    >>> program_seconds(100) < program_seconds(10_000)
+    True
+    """
+    return 0.005 + 4e-5 * cells + 8e-9 * cells**2
+
+
 class Formula(ABC):
     """A rule with its class of cost. A rule of another kind counts as an optimisation."""
 
     name: str
     cost: ClassVar[Cost] = Cost.PROGRAM
+
+    def seconds(self, cells: int, level: float) -> float:
+        """About how long it looks for a kernel of so many cells at a level in nats, if it is an optimisation."""
+        return program_seconds(cells)
 
     @abstractmethod
     def propose(self, setting: Setting, beliefs: Floats) -> Floats:

@@ -22,7 +22,7 @@ from privopt.errors import InvalidMechanism
 from privopt.files.labels import Labels
 from privopt.mechanisms.channel import Channel
 from privopt.mechanisms.policy.fixed import Levels
-from privopt.mechanisms.policy.formulas.formula import Formula
+from privopt.mechanisms.policy.formulas.formula import Formula, program_seconds
 from privopt.mechanisms.policy.formulas.program import cheapest_row, solve_structure
 from privopt.mechanisms.policy.setting import Setting
 from privopt.models import JointDistribution
@@ -53,6 +53,10 @@ PIECES = 8
 ROUNDING = 1e-12
 """How far below theta, relatively, a group may weigh and still count: repair makes up for it."""
 MAX_STEPS = 2e9
+INTERVAL_STEP = 3e-9
+"""Seconds of one of them."""
+ONE_END = 5000
+"""Steps that take as long as beginning with another end of a group."""
 
 MAX_WRITTEN = 150
 KEPT_CELLS = 4096
@@ -216,15 +220,25 @@ def refuse_intervals(step: Step) -> str | None:
     """The sentence for what is not a line, or is too long a one."""
     if not step.line:
         return 'it needs letters on a line: distortion "l1" or "squared"'
-    if (pairs := interval_pairs(step)) > MAX_STEPS:
-        return f"it would take {pairs:.0e} steps, more than {MAX_STEPS:.0e}"
+    if (count := interval_steps(step)) > MAX_STEPS:
+        return f"it would take {count:.0e} steps, more than {MAX_STEPS:.0e}"
     return None
 
 
-def interval_pairs(step: Step) -> float:
-    """Pairs of prefixes times releases."""
-    seen, theta = len(step.support), Levels.of(min(step.budget, LARGEST)).theta
-    return float(min(2 * PIECES * seen, seen + PIECES / theta) ** 2 * seen)
+def interval_steps(step: Step) -> float:
+    """Pairs of the beginning and the end of a group times releases, and what each end takes besides.
+
+    Examples
+    --------
+    >>> line = np.abs(np.subtract.outer(range(200), range(200))) * 1.0
+    >>> belief, letters = np.full(200, 1 / 200), tuple(range(200))
+    >>> [f"{interval_steps(Step(belief, line, epsilon, belief.tolist(), letters)):.0e}" for epsilon in (1.0, 4.0, 8.0)]
+    ['2e+06', '4e+06', '2e+07']
+    """
+    levels = Levels.of(step.level)
+    _, mass = _atoms(step, levels.theta)
+    first, last = _starts(mass, levels.theta * (1 - ROUNDING))
+    return float(step.cost.shape[1] * (last - first).sum() + ONE_END * len(mass))
 
 
 def intervals(step: Step, seconds: float) -> Answer:
@@ -258,20 +272,29 @@ def _atoms(step: Step, theta: float) -> tuple[Ints, Floats]:
     return np.repeat(order, parts), np.repeat(p / parts, parts)
 
 
+def _starts(mass: Floats, least: float) -> tuple[Ints, Ints]:
+    """From which prefix to before which one the last group may begin, for each prefix; shape (atoms + 1,) each.
+
+    A group that is two groups of at least ``least`` each, of the same release, costs as much as these: it is left out.
+    """
+    weights = np.concatenate([[0.0], np.cumsum(mass)])
+    places = np.arange(len(weights))
+    last = np.minimum(np.searchsorted(weights, weights - least, side="right"), places)
+    shortest = np.searchsorted(last, places, side="right")
+    return np.searchsorted(shortest, last), last
+
+
 def _split(mass: Floats, worth: Floats, least: float) -> tuple[list[int], list[int]]:
     """Ends and releases of the cheapest groups of neighbours that weigh at least ``least``: a path over prefixes."""
-    weights = np.concatenate([[0.0], np.cumsum(mass)])
     sums = np.vstack([np.zeros(worth.shape[1]), np.cumsum(worth, axis=0)])
     total = len(mass)
     best, came = np.full(total + 1, np.inf), np.zeros(total + 1, dtype=np.int64)
     best[0] = 0.0
-    for end in range(1, total + 1):
-        starts = int(np.searchsorted(weights, weights[end] - least, side="right"))
-        if starts == 0:
-            continue
-        costs = best[:starts] + (sums[end] - sums[:starts]).min(axis=1)
-        came[end] = int(np.argmin(costs))
-        best[end] = costs[came[end]]
+    for end, (first, last) in enumerate(zip(*(part.tolist() for part in _starts(mass, least)), strict=True)):
+        if last > 0:
+            costs = best[first:last] + (sums[end] - sums[first:last]).min(axis=1)
+            came[end] = first + int(np.argmin(costs))
+            best[end] = costs[came[end] - first]
     ends: list[int] = []
     outputs: list[int] = []
     end = total
@@ -334,6 +357,11 @@ class StepFormula(Formula):
     name: str
     refuse: Callable[[Step], str | None]
     solve: Callable[[Step, float], Answer | None]
+    takes: Callable[[int, float], float]
+
+    def seconds(self, cells: int, level: float) -> float:
+        """About how long it looks for a kernel of so many cells at a level in nats."""
+        return self.takes(cells, level)
 
     def propose(self, setting: Setting, beliefs: Floats) -> Floats:
         """Kernels (M, n, m) for beliefs (M, n).
@@ -363,6 +391,17 @@ def _kept(formula: StepFormula, setting: Setting, belief: tuple[float, ...]) -> 
     return _kernel(formula, setting, belief)
 
 
-STRUCTURE = StepFormula("structure-lp", refuse_structure, structure)
-INTERVALS = StepFormula("interval", refuse_intervals, intervals)
-DEFINITION = StepFormula("oracle", refuse_definition, definition)
+def _program_seconds(cells: int, level: float) -> float:
+    return program_seconds(cells)
+
+
+def _interval_seconds(cells: int, level: float) -> float:
+    """As :func:`interval_steps` where letters are alike likely."""
+    letters = math.isqrt(cells)
+    atoms = min(2 * PIECES * letters, letters + PIECES / Levels.of(min(level, LARGEST)).theta)
+    return 1e-3 + INTERVAL_STEP * atoms * (ONE_END + 2 * PIECES * letters)
+
+
+STRUCTURE = StepFormula("structure-lp", refuse_structure, structure, _program_seconds)
+INTERVALS = StepFormula("interval", refuse_intervals, intervals, _interval_seconds)
+DEFINITION = StepFormula("oracle", refuse_definition, definition, _program_seconds)
