@@ -34,6 +34,7 @@ from privopt.mechanisms import Mechanism
 
 if TYPE_CHECKING:
     from loky import ProcessPoolExecutor
+    from threadpoolctl import threadpool_limits
 
 STARTING = 1.5
 """Seconds that are not worth a process of its own: its start takes about as long."""
@@ -90,7 +91,8 @@ class Lane:
     """Solvers that run one after the other in one process of their own, until a deadline.
 
     Each has an equal share of the time that the deadline leaves, or several times its prediction if that is more; what one
-    proposes is kept when a later one has to be ended. Nothing in here judges.
+    proposes is kept when a later one has to be ended. Nothing in here judges. While it runs, products and factorisations of
+    matrices have one thread here, too: two that share what the lane leaves them wait for each other, for several times as long.
 
     Parameters
     ----------
@@ -110,6 +112,7 @@ class Lane:
         self._ended: list[Ended] = []
         self._deadline = math.inf
         self._later: threading.Timer | None = None
+        self._threads: threadpool_limits | None = None
 
     def add(self, candidates: Sequence[Candidate], deadline: float, delay: float = 0.0) -> None:
         """Let candidates run, in this order, until a deadline on the clock of ``time.monotonic()``; the first after some seconds."""
@@ -151,6 +154,9 @@ class Lane:
     def _ready(self) -> tuple[bytes, ProcessPoolExecutor]:
         """What is sent, and the process; made for the first that begins, since a proof may have ended before that."""
         if self._sent is None:
+            from threadpoolctl import threadpool_limits
+
+            self._threads = threadpool_limits(1, user_api="blas")
             content = self._problem, copied_incumbent(self._incumbent)
             self._sent = pack(content, self._problem), _process()
         return self._sent
@@ -214,6 +220,8 @@ class Lane:
             self._later.cancel()
         with self._lock:
             executor = None if self._sent is None else self._sent[1]
+        if self._threads is not None:
+            self._threads.restore_original_limits()
         if executor is None:
             return
         if busy or _idle:

@@ -9,7 +9,7 @@ from typing import ClassVar, TypeAlias
 
 from privopt.arrays import Floats
 from privopt.core.registry import register
-from privopt.core.solver import Budget, Guarantee, Proposal, Solver
+from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.distortion_privacy._bound import better_bound
@@ -17,8 +17,14 @@ from privopt.solvers.distortion_privacy._programs import Optimum, OutOfTime, lea
 from privopt.solvers.distortion_privacy._silent import independent_release, silent_release
 from privopt.solvers.distortion_privacy._space import ANALYTIC, Space, at_once
 
-USUAL, WIDE, FALLING = 0.3, 2.0, 0.8
-"""At a bound on ratios of so many nats a program takes what :meth:`DirectLp.cost` says of its size; elsewhere this power of their ratio, up to the second."""
+USUAL, NARROW, WIDE, FALLING = 0.3, 0.03, 2.0, 0.8
+"""At a bound of so many nats a program takes what :meth:`DirectLp.cost` says of its size; elsewhere this power of their ratio, between the next two."""
+
+LOOSE = 0.7
+"""Within bounds of so many nats few cells of each row take part."""
+
+HALF = 0.5
+"""Share of the time that is left from which on a program may not end in it."""
 
 MOST_ENTRIES = 2e6
 """Programs with more entries are refused: writing them down alone takes seconds and hundreds of megabytes."""
@@ -151,7 +157,7 @@ class DirectLp(Solver[DistortionPrivacy]):
     """Optimal, to the tolerance of the program."""
 
     def cost(self, problem: DistortionPrivacy) -> float:
-        """A program with a row for each ratio and release, quicker within wide bounds; about fifteen for a least level.
+        """A program with a row for each ratio and release, the quicker the wider the bound; about fifteen for a least level.
 
         Least maximal leakage is one program that takes several times as long.
         """
@@ -159,9 +165,8 @@ class DirectLp(Solver[DistortionPrivacy]):
         rows = self._rows(problem) + observations
         program = 2e-8 * rows * observations * outputs
         if problem.max_leakage is not None:
-            ratios = problem.order is None and problem.max_leakage > 0
-            wider = min(problem.max_leakage, WIDE) / USUAL if ratios else 1.0
-            return float(5e-3 + program / wider**FALLING)
+            bound = min(max(problem.max_leakage, NARROW), WIDE)
+            return float(5e-3 + program * (USUAL / bound) ** FALLING)
         return float(5e-3 + 7 * program if problem.order is not None else 15 * (5e-3 + program))
 
     def refuse(self, problem: DistortionPrivacy) -> str | None:
@@ -172,6 +177,12 @@ class DirectLp(Solver[DistortionPrivacy]):
         if entries > MOST_ENTRIES:
             return f"its program has about {entries:.2g} entries, at most {MOST_ENTRIES:.2g}; interior-point takes larger ones"
         return None
+
+    def _few(self, problem: DistortionPrivacy, budget: Budget) -> bool:
+        """Whether to begin with few cells: within a wide bound they are nearly all, or the whole program may not end in time."""
+        if not problem.max_leakage:
+            return False
+        return problem.max_leakage >= LOOSE or self.cost(problem) > HALF * budget.remaining
 
     @staticmethod
     def _rows(problem: DistortionPrivacy) -> int:
@@ -187,32 +198,37 @@ class DirectLp(Solver[DistortionPrivacy]):
             return known
         space = Space(problem)
         try:
+            few = self._few(problem, budget)
             if problem.order is not None and problem.max_leakage != 0:
-                return silent_release(space, budget) or _guess(space, budget)
+                return silent_release(space, budget) or _guess(space, budget, few)
             if problem.max_leakage is None:
                 return least_level(space, lambda ratios: least_distortion(space, ratios, budget), budget)
-            return _ratios(space, budget)
+            return _ratios(space, budget, few)
         except OutOfTime as cause:
             stats: dict[str, float | int | str] = {"iterations": 0, "stop": f"out of time: {cause}"}
             return Proposal(problem.anchor(), stats=stats)
 
 
-def _ratios(space: Space, budget: Budget) -> Proposal:
+def _ratios(space: Space, budget: Budget, few: bool) -> Proposal:
     """The least distortion within a bound on ratios; exact where the bound is 0."""
     problem = space.problem
-    best = least_distortion(space, problem.ratios(problem.budget), budget)
+    best = least_distortion(space, problem.ratios(problem.budget), budget, few=few)
     exact = independent_release(space, best.matrix) if problem.budget == 0 else None
     release = space.release(best.matrix) if exact is None else exact
     dual = {"kind": "linear", "multipliers": best.multipliers.tolist()}
     bound = problem.check_bound(-math.inf, dual)
-    return Proposal(release, bound, dual, stats={"iterations": best.iterations, "stop": "solved"})
+    return Proposal(release, bound, dual, stats={"iterations": best.iterations, "stop": _stop(best)})
 
 
-def _guess(space: Space, budget: Budget) -> Proposal:
+def _guess(space: Space, budget: Budget, few: bool) -> Proposal:
     """Maximal leakage, either way."""
     limit = None if space.problem.max_leakage is None else math.exp(min(700.0, space.problem.budget))
-    best = least_guess(space, limit, budget)
+    best = least_guess(space, limit, budget, few=few)
     posteriors = best.multipliers + 1e-300 * space.prior
     bound, dual = better_bound(space, posteriors, best.matrix)
-    stats: dict[str, float | int | str] = {"iterations": best.iterations, "stop": "solved"}
+    stats: dict[str, float | int | str] = {"iterations": best.iterations, "stop": _stop(best)}
     return Proposal(space.release(best.matrix), bound, dual, stats=stats)
+
+
+def _stop(best: Optimum) -> str:
+    return "solved" if best.whole else f"{OUT_OF_TIME}: not all cells were looked at"

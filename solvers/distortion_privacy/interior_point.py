@@ -36,8 +36,6 @@ HIGHEST = 30.0
 LOWEST = 1e-15
 """Least level: the ratios of a smaller one are 1 in floats."""
 
-ONE_THREAD = 150
-"""Observations up to which several threads only wait for each other in the factorisations of a release."""
 SHARE_KEPT = 0.1
 """Of the time, for judging."""
 
@@ -122,8 +120,8 @@ class InteriorPoint(Solver[DistortionPrivacy]):
         until = budget.earlier(SHARE_KEPT)
         import scipy.linalg  # noqa: F401 - only what is loaded is limited
 
-        threads = 1 if len(problem.observation.p_w) <= ONE_THREAD else None
-        with threadpool_limits(threads, user_api="blas"):
+        # several threads wait for each other in the factorisations of a release, most of all beside another process
+        with threadpool_limits(1, user_api="blas"):
             if problem.order is not None:
                 return _guess(space, until)
             if problem.max_leakage is None:
