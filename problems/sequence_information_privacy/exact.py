@@ -20,7 +20,7 @@ from privopt.problems.sequence_information_privacy.data import Release, Sequence
 from privopt.problems.sequence_information_privacy.reach import affordable
 
 if TYPE_CHECKING:
-    from flint import fmpz_mat
+    from flint import fmpz, fmpz_mat
 
 Ratio: TypeAlias = tuple[int, int]
 Key: TypeAlias = tuple[tuple[float, ...], tuple[int, ...]]
@@ -182,8 +182,17 @@ def _moves(
     for y in range(len(table[0])) if only is None else (only,):
         moved = exact.after(joint, [row[y] for row in table])
         if any(moved):
-            common = math.gcd(*moved)
-            yield y, tuple(w // common for w in moved)
+            yield y, _without_common_factor(moved)
+
+
+def _without_common_factor(weights: list[fmpz]) -> tuple[int, ...]:
+    """Weights divided by their greatest common divisor; of many states they have a million digits, which Python divides slowly."""
+    common = weights[0]
+    for weight in weights[1:]:
+        if common == 1:
+            break
+        common = common.gcd(weight)
+    return tuple(int(weight // common) for weight in weights)
 
 
 class _Exact:
@@ -206,7 +215,7 @@ class _Exact:
             masses[word] += joint[path[0]] * chance
         return masses
 
-    def after(self, joint: tuple[int, ...], column: list[int]) -> list[int]:
+    def after(self, joint: tuple[int, ...], column: list[int]) -> list[fmpz]:
         """Distribution of the state that follows an output."""
         from flint import fmpz_mat
 
@@ -217,7 +226,7 @@ class _Exact:
             last[path[-1]] += joint[path[0]] * chance * column[word]
         rows, factors = self._step
         moved = fmpz_mat([[p * factor for p, factor in zip(last, factors, strict=True)]]) * rows
-        return [int(moved[0, s]) for s in range(self.chain.k)]
+        return [moved[0, s] for s in range(self.chain.k)]
 
     @cached_property
     def _step(self) -> tuple[fmpz_mat, list[int]]:

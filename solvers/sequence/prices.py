@@ -42,8 +42,8 @@ MAX_ROWS = 200
 """Later releases are served by the last row of prices."""
 MAX_PRICES = 40_000
 """States times words, for a dual that is written as text."""
-MAX_PROGRAM = 2**16
-"""Words times releases of a program."""
+MAX_PROGRAM, WHOLE = 2**16, 2**14
+"""Words times releases of a program of few of their pairs, and of all."""
 FEW_CELLS, FEW = 400, 0.25
 """Of a program, up to which all pairs of a word and a release are in it, and share of larger ones up to which it begins with the nearest."""
 ROUNDS, NEAR = 4, 1e-7
@@ -272,21 +272,23 @@ def _by_programs(step: Step, levels: Levels, budget: Budget) -> Floats | None:
         seen = rows[i] > 0
         if budget.remaining < until:
             break
-        prices = row_prices(rows[i, seen], cost[seen], levels)
+        prices = row_prices(rows[i, seen], cost[seen], levels, budget.remaining)
         if prices is None:
-            return None
+            break
         table[i, seen] = prices
     return table
 
 
-def row_prices(row: Floats, cost: Floats, levels: Levels) -> Floats | None:
-    """The prices of one distribution, all positive: by a program of few pairs of a letter and a release, where these matter."""
+def row_prices(row: Floats, cost: Floats, levels: Levels, seconds: float = math.inf) -> Floats | None:
+    """The prices of one distribution, all positive: by a program of few pairs of a letter and a release, where these matter.
+
+    None where there is no time, or all pairs would be too many.
+    """
+    until = time.monotonic() + seconds
     every = np.ones(cost.shape, dtype=bool)
     pairs = nearest(row, cost, levels) if cost.size > FEW_CELLS else every
-    if pairs.sum() > FEW * cost.size:
-        return _program(row, cost, levels, every)
-    for _ in range(ROUNDS):
-        prices = _program(row, cost, levels, pairs)
+    for _ in range(ROUNDS if pairs.sum() <= FEW * cost.size else 0):
+        prices = _program(row, cost, levels, pairs, until - time.monotonic())
         if prices is None:
             return None
         gains = (prices[:, None] - levels.room * row[:, None] * cost).clip(0.0) / levels.theta
@@ -297,11 +299,13 @@ def row_prices(row: Floats, cost: Floats, levels: Levels) -> Floats | None:
         if not new.any():
             return prices
         pairs |= new
-    return _program(row, cost, levels, every)
+    return _program(row, cost, levels, every, until - time.monotonic()) if cost.size <= WHOLE else None
 
 
-def _program(row: Floats, cost: Floats, levels: Levels, pairs: Pairs) -> Floats | None:
+def _program(row: Floats, cost: Floats, levels: Levels, pairs: Pairs, seconds: float) -> Floats | None:
     """The prices of one distribution, all positive: variables T, then K on the pairs."""
+    if seconds <= 0:
+        return None
     (n, m), (letters, releases) = cost.shape, np.nonzero(pairs)
     cells, ones = np.arange(len(letters)), np.ones(len(letters))
     tops = Rows.cells(
@@ -317,5 +321,5 @@ def _program(row: Floats, cost: Floats, levels: Levels, pairs: Pairs) -> Floats 
     unit = levels.low * (
         float(np.abs(cost).max()) or 1.0
     )  # about what is lost; tolerances of programs are absolute
-    solved = minimise(price / unit, tops, sums, tolerance=FINEST)
+    solved = minimise(price / unit, tops, sums, tolerance=FINEST, seconds=seconds)
     return None if solved is None else unit * solved.prices[:n]

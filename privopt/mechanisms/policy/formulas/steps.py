@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from operator import mul
 from typing import TypeAlias
 
 import numpy as np
@@ -114,21 +115,18 @@ class Step:
         unit = 2**BITS
         low = _least(min(self.budget, MOST_EXACT))
         exact = integer_row(self.belief)
-        chances = [exact.fraction(x) for x in range(len(self.p))]
         rows = []
         for row in kernel.tolist():
-            whole = [int(Fraction(k) * unit) for k in row]
+            whole = [n * unit // d for n, d in (k.as_integer_ratio() for k in row)]
             whole[int(np.argmax(row))] += unit - sum(whole)
             rows.append(whole)
-        output = [
-            sum((p * row[y] for p, row in zip(chances, rows, strict=True) if p), Fraction(0)) / unit
-            for y in range(kernel.shape[1])
-        ]
+        output = [sum(map(mul, exact.weights, column)) for column in zip(*rows, strict=True)]
+        own, common = (low.denominator - low.numerator) * exact.total, low.denominator * unit * exact.total
+        shared = [low.numerator * q for q in output]
+        blind = [Fraction(q, unit * exact.total) for q in output]
         return [
-            [(1 - low) * Fraction(k, unit) + low * q for k, q in zip(row, output, strict=True)]
-            if p
-            else output
-            for p, row in zip(chances, rows, strict=True)
+            [Fraction(own * k + q, common) for k, q in zip(row, shared, strict=True)] if weight else blind
+            for weight, row in zip(exact.weights, rows, strict=True)
         ]
 
 
