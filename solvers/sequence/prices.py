@@ -112,8 +112,8 @@ def step_guarantee(problem: SequenceInformationPrivacy) -> Guarantee:
 HOPELESS = 4.0
 """How many times the time left a policy may be predicted to take before its programs are not even measured."""
 
-PEAKED = 2.0
-"""How many times as long as at the belief that is measured the rule may take at those that releases lead to."""
+PEAKED, LARGE = 2.0, 2500
+"""How many times as long as at the belief that is measured a program of so many cells may take at those that releases lead to."""
 
 LATE = 0.25
 """Seconds past the deadline that the judgement of a policy is predicted to end, at most."""
@@ -152,7 +152,8 @@ def _measured(problem: SequenceInformationPrivacy, rule: str, budget: Budget) ->
         begun = time.monotonic()
         find_rule(rule).propose(step.release.setting, belief[None])
         took = time.monotonic() - begun
-    return took
+    setting = problem.setting(min(problem.batch, problem.span))
+    return PEAKED * took if setting.cost.size > LARGE else took
 
 
 def _in_time(
@@ -167,7 +168,7 @@ def _in_time(
     if (
         one
         and words <= MAX_WORDS
-        and PEAKED * _measured(problem, rule, budget) * (first + later) > budget.remaining + LATE
+        and _measured(problem, rule, budget) * (first + later) > budget.remaining + LATE
     ):
         return None
     begun = time.monotonic()

@@ -54,6 +54,9 @@ MAX_CELLS = 20_000
 MAX_HORIZON = 6
 MAX_INPUTS = 8
 
+JUDGED_LETTERS = 64
+"""Letters from which on fewer beliefs are asked about, the more there are."""
+
 ASKED = 0.25
 """Share of the predicted seconds of a program that it takes where it starts from a neighbouring belief, about."""
 
@@ -232,8 +235,10 @@ class Interval(Solver[SequenceInformationPrivacy]):
     """Private, with a bound from its own prices."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
-        """A pass over pairs of prefixes and releases for each letter."""
-        return (0.01 + _once(problem, self.name)) * (1 + min(100, problem.span))
+        """The groups and their prices for each letter, and the beliefs that the judge asks about."""
+        letters = min(len(problem.chain.letters), JUDGED_LETTERS)
+        judging = 2e-7 * letters**3
+        return (0.01 + max(_once(problem, self.name), judging)) * (1 + min(100, problem.span))
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse what is not a line of single letters."""
