@@ -44,6 +44,8 @@ JUDGED = 0.85
 """Share of the time that the judgement of a policy may take, as measured or predicted; else it is not proposed."""
 OVERTIME = 1.0
 """Seconds that the judgement of a first answer may take beyond that."""
+LONGEST_OVERTIME = 1.5
+"""The same of the quickest rule: where it does not answer nobody does."""
 NO_MATTER = 0.1
 """Of the time: what the judgement is predicted to take without a kernel timed."""
 MAX_ROWS = 50
@@ -53,6 +55,12 @@ DEPENDENT = (
     "letters must be independent and alike: "
     "each row of the transition matrix, and the initial distribution, the same"
 )
+
+
+def _is_blank(budget: Budget) -> bool:
+    """Whether nothing but a constant release is known."""
+    best = budget.incumbent
+    return best is None or (isinstance(best, SequencePolicy) and best.rule == "constant")
 
 
 class _BatchSolver(Solver[SequenceInformationPrivacy]):
@@ -131,9 +139,7 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
 
     def _overtime(self, budget: Budget) -> float:
         """Seconds past the deadline that an answer is worth where nothing but a constant release is known."""
-        best = budget.incumbent
-        blank = best is None or (isinstance(best, SequencePolicy) and best.rule == "constant")
-        return OVERTIME if blank else 0.0
+        return OVERTIME if _is_blank(budget) else 0.0
 
     def _affordable(self, budget: Budget) -> float:
         """Seconds that judging may take: in a process of its own few, as whoever judges may have no time before the end."""
@@ -422,7 +428,7 @@ class WordGroups(_BatchSolver):
         return Proposal(self._policy(problem, prepared), stats=stats)
 
     def _overtime(self, budget: Budget) -> float:
-        return OVERTIME
+        return LONGEST_OVERTIME if _is_blank(budget) else OVERTIME
 
 
 @register

@@ -112,6 +112,8 @@ def step_guarantee(problem: SequenceInformationPrivacy) -> Guarantee:
 HOPELESS = 4.0
 """How many times the time left a policy may be predicted to take before its programs are not even measured."""
 
+LEAST_UNIT = 1e-4
+"""Of costs, relative to the largest one: smaller ones make coefficients that programs do not end with."""
 PEAKED, LARGE = 2.0, 2500
 """How many times as long as at the belief that is measured a program of so many cells may take at those that releases lead to."""
 
@@ -319,8 +321,7 @@ def _program(row: Floats, cost: Floats, levels: Levels, pairs: Pairs, seconds: f
         np.ones(n + 1),
     )
     price = np.r_[levels.low * (row @ cost), levels.room * row[letters] * cost[letters, releases]]
-    unit = levels.low * (
-        float(np.abs(cost).max()) or 1.0
-    )  # about what is lost; tolerances of programs are absolute
+    # what is lost is about e^-epsilon of the largest cost, and tolerances of programs are absolute
+    unit = max(levels.low, LEAST_UNIT) * (float(np.abs(cost).max()) or 1.0)
     solved = minimise(price / unit, tops, sums, tolerance=FINEST, seconds=seconds)
     return None if solved is None else unit * solved.prices[:n]

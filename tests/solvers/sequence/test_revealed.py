@@ -80,6 +80,20 @@ def test_prices_of_few_pairs_prove_the_optimum_of_the_definition(epsilon: float,
     )
 
 
+@pytest.mark.parametrize("epsilon", [12.0, 20.0, 30.0])
+def test_prices_at_large_budgets_prove_what_groups_of_single_letters_cost(epsilon: float) -> None:
+    """Every letter is likelier than 1 / (1 + e^epsilon), so that nothing is cheaper than e^-epsilon of the mean of a release."""
+    n, rng = 30, np.random.default_rng(3)
+    apart = np.abs(np.subtract.outer(range(n), range(n))) * 1.0
+    row = rng.uniform(0.5, 1.0, n)
+    row /= row.sum()
+    prices = row_prices(row, apart, Levels.of(epsilon))
+    assert prices is not None
+    proved = least_costs(row[None], apart, epsilon, prices[None])[0]
+    each = float((row @ apart).min()) * math.exp(-epsilon)
+    assert 0.99 * each <= proved <= float(row @ (row @ apart)) * math.exp(-epsilon) * 1.01
+
+
 @pytest.mark.parametrize("letters", [100, 200])
 def test_many_letters_at_a_large_budget_have_an_answer_and_a_bound(letters: int) -> None:
     rng = np.random.default_rng(0)
