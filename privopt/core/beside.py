@@ -58,6 +58,33 @@ _idle: list[ProcessPoolExecutor] = []
 """The process of an earlier lane, if it had ended its work."""
 
 
+class _OneThread:
+    """One thread for matrices in this process while any lane runs, of whichever solve; as before from the end of the last one on."""
+
+    def __init__(self) -> None:
+        self._lock, self._lanes = threading.Lock(), 0
+        self._limits: threadpool_limits | None = None
+
+    def begin(self) -> None:
+        """With a lane."""
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            if self._lanes == 0:
+                self._limits = threadpool_limits(1, user_api="blas")
+            self._lanes += 1
+
+    def end(self) -> None:
+        """With its end."""
+        with self._lock:
+            self._lanes -= 1
+            if self._lanes == 0 and self._limits is not None:
+                self._limits.restore_original_limits()
+
+
+_threads = _OneThread()
+
+
 def two_cores() -> bool:
     """Whether this process may use two cores or more.
 
@@ -112,7 +139,6 @@ class Lane:
         self._ended: list[Ended] = []
         self._deadline = math.inf
         self._later: threading.Timer | None = None
-        self._threads: threadpool_limits | None = None
 
     def add(self, candidates: Sequence[Candidate], deadline: float, delay: float = 0.0) -> None:
         """Let candidates run, in this order, until a deadline on the clock of ``time.monotonic()``; the first after some seconds."""
@@ -154,11 +180,9 @@ class Lane:
     def _ready(self) -> tuple[bytes, ProcessPoolExecutor]:
         """What is sent, and the process; made for the first that begins, since a proof may have ended before that."""
         if self._sent is None:
-            from threadpoolctl import threadpool_limits
-
-            self._threads = threadpool_limits(1, user_api="blas")
             content = self._problem, copied_incumbent(self._incumbent)
             self._sent = pack(content, self._problem), _process()
+            _threads.begin()
         return self._sent
 
     def _end_of(self, candidate: Candidate, future: Future[_Answer]) -> None:
@@ -220,10 +244,10 @@ class Lane:
             self._later.cancel()
         with self._lock:
             executor = None if self._sent is None else self._sent[1]
-        if self._threads is not None:
-            self._threads.restore_original_limits()
+            self._sent = None
         if executor is None:
             return
+        _threads.end()
         if busy or _idle:
             executor.shutdown(wait=True, kill_workers=True)
         else:

@@ -43,7 +43,8 @@ def least_distortion(
 ) -> Optimum:
     """The least distortion above that of the best reproduction, within bounds on ratios.
 
-    With ``few`` first over few cells of each row, which has an answer early and the optimum late. One block of rows G (P(w) Q(w, y)) <= 0 a release; see :mod:`privopt.problems.local_information_privacy.polytope`.
+    One block of rows G (P(w) Q(w, y)) <= 0 a release; see :mod:`privopt.problems.local_information_privacy.polytope`. With
+    ``few`` first over few cells of each row, which has an answer early and, within narrow bounds, the optimum later.
     """
     block = posterior_rows(ratios)[:, space.seen] * space.weights
     outputs = space.excess.shape[1]

@@ -214,7 +214,7 @@ def alike(one: Step, other: Step) -> bool:
 
 
 def revealed_prices(problem: SequenceInformationPrivacy, budget: Budget) -> Floats | None:
-    """A row of prices for each state before a release; None where there is none, or time or memory is short.
+    """A row of prices for each state before a release; None where there is none, or programs are too large.
 
     Examples
     --------
@@ -266,8 +266,8 @@ def hamming_prices(rows: Floats, levels: Levels) -> Floats:
     return prices
 
 
-def _by_programs(step: Step, levels: Levels, budget: Budget) -> Floats | None:
-    """Prices of every state, the likeliest first; 0, which proves little but is right, where time is short."""
+def _by_programs(step: Step, levels: Levels, budget: Budget) -> Floats:
+    """Prices of every state, the likeliest first; 0 where time is short, which proves what a constant release costs at least."""
     rows, cost = step.revealed, step.release.setting.cost
     table, until = np.zeros(rows.shape), SHARE * budget.remaining if budget.remaining < np.inf else 0.0
     likely = np.zeros(1) if step.before is None else step.before[0]

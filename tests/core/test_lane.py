@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import privopt as po
 from privopt.core.beside import Lane, two_cores
@@ -40,6 +41,26 @@ def test_the_lane_keeps_what_a_solver_brings_and_ends_one_that_does_not_stop() -
     (late,) = again.wait(time.monotonic() - 10.0)
     again.end()
     assert isinstance(late.outcome, SolverTimeout)
+
+
+def blas_threads() -> set[int]:
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_matrices_have_one_thread_here_until_the_last_of_several_lanes_has_ended() -> None:
+    problem = _bottleneck(12)
+    listed = {c.name: c for c in po.candidates(problem)}
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        lanes = [Lane(problem, None, seed=0) for _ in range(2)]
+        for lane in lanes:
+            lane.add([listed["self-consistent"]], time.monotonic() + 30.0)
+            assert blas_threads() == {1}
+        for lane in lanes:
+            assert blas_threads() == {1}
+            lane.end()
+            lane.end()  # to end it twice is to end it once
+        assert blas_threads() == before
 
 
 def test_a_lane_that_begins_later_starts_no_process_before() -> None:

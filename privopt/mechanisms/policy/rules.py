@@ -132,4 +132,4 @@ def seconds_of(name: str, cells: int, level: float) -> float:
     True
     """
     rule = find_rule(name)
-    return rule.seconds(cells, level) if isinstance(rule, Formula) else program_seconds(cells)
+    return rule.seconds(cells, level) if isinstance(rule, Formula) else program_seconds(cells, level)

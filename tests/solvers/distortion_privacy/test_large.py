@@ -11,8 +11,10 @@ import pytest
 
 import privopt as po
 from privopt.arrays import Floats
+from privopt.core import highs
 from privopt.core.solver import Budget
 from privopt.problems.distortion_privacy.bound import prove
+from privopt.solvers.distortion_privacy._programs import least_distortion, least_guess
 from privopt.solvers.distortion_privacy._silent import silent_matrix, silent_release
 from privopt.solvers.distortion_privacy._space import Space
 from privopt.solvers.distortion_privacy.exponential_mixing import (
@@ -230,3 +232,39 @@ def test_small_tables_leak_nothing_from_the_least_distortion_on_and_something_be
     assert leaking.status is po.Status.OPTIMAL
     assert leaking.leakage is not None
     assert leaking.leakage > 1e-8
+
+
+@pytest.mark.parametrize("leakage", LINEAR)
+@pytest.mark.parametrize("cap", [0.02, 0.3, 1.5])
+def test_a_program_of_few_cells_grows_to_the_optimum_of_the_interior_points(leakage: str, cap: float) -> None:
+    problem = po.DistortionPrivacy(table(24, 5), line(24), max_leakage=cap, leakage=leakage)
+    space = Space(problem)
+    if leakage == "maximal_leakage":
+        best = least_guess(space, math.exp(cap), Budget(), few=True)
+    else:
+        best = least_distortion(space, problem.ratios(cap), Budget(), few=True)
+    assert best.whole
+    other = po.solve(problem, "interior-point")
+    assert other.status is po.Status.OPTIMAL
+    reached = problem.evaluate(space.release(best.matrix))
+    assert reached.objective == pytest.approx(other.objective, rel=1e-6)
+    assert reached.leakage <= cap + 1e-8
+
+
+def test_a_program_of_few_cells_that_is_stopped_has_a_release_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The time is over after a few of its programs."""
+    problem = po.DistortionPrivacy(table(24, 5), line(24), max_leakage=0.02, leakage="lip")
+    left = iter([True] * 4 + [False] * 50)
+    solved = highs._Growing.solved
+    monkeypatch.setattr(
+        highs._Growing, "solved", lambda self, seconds: solved(self, 10.0) if next(left) else None
+    )
+    space = Space(problem)
+    best = least_distortion(space, problem.ratios(0.02), Budget(), few=True)
+    assert not best.whole
+    reached = problem.evaluate(space.release(best.matrix))
+    assert reached.leakage <= 0.02 + 1e-8
+    constant = problem.evaluate(problem.constant()).objective
+    assert constant <= reached.objective < po.solve(problem, "interior-point").objective

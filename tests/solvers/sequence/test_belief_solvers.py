@@ -63,6 +63,15 @@ def test_groups_of_neighbours_are_a_shortest_path_over_all_groups(
     assert po.solve(problem, "interval").objective == pytest.approx(-least, rel=1e-9)
 
 
+def test_groups_of_neighbours_at_no_bound_are_the_letters_themselves() -> None:
+    chain = po.MarkovChain([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]])
+    for problem in (
+        po.BeliefRelease([0.2, 0.3, 0.5], math.inf, "l1"),
+        po.SequenceInformationPrivacy(chain, math.inf, distortion="l1", horizon=4),
+    ):
+        assert po.solve(problem, "interval").objective == 0.0
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_groups_of_neighbours_are_private_and_bounded(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -48,12 +48,12 @@ class Rule(Protocol):
         ...
 
 
-def program_seconds(cells: int) -> float:
-    """About how long a program of so many cells takes.
+def program_seconds(cells: int, level: float) -> float:
+    """About how long a program of so many cells takes, whatever the level.
 
     Examples
     --------
-    >>> program_seconds(100) < program_seconds(10_000)
+    >>> program_seconds(100, 1.0) < program_seconds(10_000, 1.0)
     True
     """
     return 0.005 + 4e-5 * cells + 8e-9 * cells**2
@@ -67,7 +67,7 @@ class Formula(ABC):
 
     def seconds(self, cells: int, level: float) -> float:
         """About how long it looks for a kernel of so many cells at a level in nats, if it is an optimisation."""
-        return program_seconds(cells)
+        return program_seconds(cells, level)
 
     @abstractmethod
     def propose(self, setting: Setting, beliefs: Floats) -> Floats:

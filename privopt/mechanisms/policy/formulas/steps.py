@@ -233,7 +233,7 @@ def interval_steps(step: Step) -> float:
     >>> [f"{interval_steps(Step(belief, line, epsilon, belief.tolist(), letters)):.0e}" for epsilon in (1.0, 4.0, 8.0)]
     ['2e+06', '4e+06', '2e+07']
     """
-    levels = Levels.of(step.level)
+    levels = Levels.of(min(step.level, LARGEST))
     _, mass = _atoms(step, levels.theta)
     first, last = _starts(mass, levels.theta * (1 - ROUNDING))
     return float(step.cost.shape[1] * (last - first).sum() + ONE_END * len(mass))
@@ -355,7 +355,7 @@ class StepFormula(Formula):
     name: str
     refuse: Callable[[Step], str | None]
     solve: Callable[[Step, float], Answer | None]
-    takes: Callable[[int, float], float]
+    takes: Callable[[int, float], float] = program_seconds
 
     def seconds(self, cells: int, level: float) -> float:
         """About how long it looks for a kernel of so many cells at a level in nats."""
@@ -389,10 +389,6 @@ def _kept(formula: StepFormula, setting: Setting, belief: tuple[float, ...]) -> 
     return _kernel(formula, setting, belief)
 
 
-def _program_seconds(cells: int, level: float) -> float:
-    return program_seconds(cells)
-
-
 def _interval_seconds(cells: int, level: float) -> float:
     """As :func:`interval_steps` where letters are alike likely."""
     letters = math.isqrt(cells)
@@ -400,6 +396,6 @@ def _interval_seconds(cells: int, level: float) -> float:
     return 1e-3 + INTERVAL_STEP * atoms * (ONE_END + 2 * PIECES * letters)
 
 
-STRUCTURE = StepFormula("structure-lp", refuse_structure, structure, _program_seconds)
+STRUCTURE = StepFormula("structure-lp", refuse_structure, structure)
 INTERVALS = StepFormula("interval", refuse_intervals, intervals, _interval_seconds)
-DEFINITION = StepFormula("oracle", refuse_definition, definition, _program_seconds)
+DEFINITION = StepFormula("oracle", refuse_definition, definition)
