@@ -256,7 +256,7 @@ def test_a_program_of_few_cells_that_is_stopped_has_a_release_and_says_so(
 ) -> None:
     """The time is over after a few of its programs."""
     problem = po.DistortionPrivacy(table(24, 5), line(24), max_leakage=0.02, leakage="lip")
-    left = iter([True] * 4 + [False] * 50)
+    left = iter([True] * 2 + [False] * 50)
     solved = highs._Growing.solved
     monkeypatch.setattr(
         highs._Growing, "solved", lambda self, seconds: solved(self, 10.0) if next(left) else None
@@ -267,4 +267,6 @@ def test_a_program_of_few_cells_that_is_stopped_has_a_release_and_says_so(
     reached = problem.evaluate(space.release(best.matrix))
     assert reached.leakage <= 0.02 + 1e-8
     constant = problem.evaluate(problem.constant()).objective
-    assert constant <= reached.objective < po.solve(problem, "interior-point").objective
+    optimum = po.solve(problem, "interior-point").objective
+    assert optimum is not None
+    assert constant <= reached.objective <= optimum + 1e-6
