@@ -13,7 +13,7 @@ from privopt.core.alarm import raise_alarm
 from privopt.core.beside import Outcome
 from privopt.core.isolate import PATIENCE, SolverFailure, SolverTimeout, describe
 from privopt.core.judge import BEATEN, contradicts, judge, with_bound
-from privopt.core.portfolio import FEASIBLE_SHARE, Search, best_of, ends_surely, proving
+from privopt.core.portfolio import FEASIBLE_SHARE, Search, best_of, ends_surely, proving, winner_of
 from privopt.core.predictions import corrected
 from privopt.core.problem import M, Problem
 from privopt.core.reformulation import propose, seen_by
@@ -356,13 +356,14 @@ def _dispatch(call: _Call[M], carried: Solution[M] | None) -> Solution[M]:
 
 
 def _best_certified(call: _Call[M], runs: list[Solution[M]]) -> Solution[M]:
-    """The best of some runs; one that was judged by its reading only is certified now."""
-    while True:
-        best = best_of(call.problem, runs)
-        if not call.certify or not best.status.ok or best.certificate is not None:
-            return best
+    """The best of some runs; one that was judged by its reading only is certified now, before a bound is held against it."""
+    while call.certify:
+        best = winner_of(call.problem, runs)
+        if best is None or best.certificate is not None:
+            break
         place = next(i for i, run in enumerate(runs) if run.answer is best.answer)
         runs[place] = call.certified(runs[place])
+    return best_of(call.problem, runs)
 
 
 def _account(c: Candidate, tried: dict[str, Solution[Any]]) -> str:

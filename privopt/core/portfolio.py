@@ -114,9 +114,14 @@ def proving(takers: Sequence[Candidate], seconds: float) -> list[Candidate]:
     """Those that bound the optimum: first what is predicted to end in time, the soonest first, then what improves until it is stopped."""
     provers = [c for c in takers if c.guarantee in PROVING]
     safe = _whole(provers, seconds)
-    fitting = sorted((c for c in provers if predicted(c) <= 0.5 * seconds or c in safe), key=_precedence)
+    fitting = sorted((c for c in provers if _fits(c, seconds) or c in safe), key=_precedence)
     longer = [c for c in provers if c not in fitting and c.polls]
     return fitting + sorted(longer, key=lambda c: (_hopeless(c, longer, seconds), predicted(c) > seconds))
+
+
+def _fits(c: Candidate, seconds: float) -> bool:
+    """Whether a prover is expected to end in some seconds, with room for an error that is smaller where it is sure to close the gap."""
+    return predicted(c) <= 0.5 * seconds or ends_surely(c, seconds / FITTING)
 
 
 def _precedence(c: Candidate) -> float:
@@ -189,14 +194,15 @@ class Search(Generic[M]):
             key=lambda c: (predicted(c), c.name),
         )
         provers = proving(self.takers, self.call.left)
-        for c in sorted(provers, key=predicted):
-            if predicted(c) <= QUICK:
-                self._try(c, min(PROBE, self.call.left / 3))
+        for c in self._quick(provers, feasible):
+            self._try(c, min(PROBE, self.call.left / 3))
         soonest = min((predicted(c) for c in provers if self._unfinished(c)), default=math.inf)
         until = self.call.left - self._before_proofs(soonest)
+        # Where a proof is expected soon, what it takes to judge another answer counts.
+        judging = max(self.call.judgings, default=0.0) if HOPE * soonest <= self.call.left else 0.0
         for c in feasible:
             seconds = self.call.left - until
-            if self._affords(c, seconds):
+            if self._affords(c, seconds - judging):
                 self._try(c, max(seconds, self._first_answer(c, soonest)))
         self._begin_beside([c for c in feasible if self._unfinished(c)], provers)
         if self.lane is None and soonest <= self.call.left:
@@ -205,6 +211,13 @@ class Search(Generic[M]):
         self._rest()
         self._wait_beside()
         self._cold()
+
+    def _quick(self, provers: Sequence[Candidate], feasible: Sequence[Candidate]) -> list[Candidate]:
+        """Quick provers, the quickest first; whoever is quicker still goes before one whose bound may stay loose."""
+        quick = sorted((c for c in provers if predicted(c) <= QUICK), key=predicted)
+        bounded = [predicted(c) for c in quick if c.guarantee is Guarantee.BOUNDED]
+        before = [c for c in feasible if c.polls and predicted(c) < max(bounded, default=0.0)]
+        return sorted([*before, *quick], key=predicted)
 
     def _cold(self) -> None:
         """Solvers of milliseconds that did not run, as all the time went to imports before the first answer."""
@@ -218,7 +231,8 @@ class Search(Generic[M]):
     def _before_proofs(self, soonest: float) -> float:
         """Seconds of feasible solvers before the soonest proof: few where that is expected to end long before the limit."""
         left = self.call.left
-        if HOPE * soonest <= left:
+        sure = any(ends_surely(o, left / SLICE) for o in self.takers if self._unfinished(o))
+        if HOPE * soonest <= left or sure:
             return max(QUICK * BEFORE, BEFORE * soonest)
         # Between a quarter and a half of what is left the part grows to what the proof itself is expected to take.
         late = 1.0 if SLICE * soonest >= 2 * left else max(0.0, SLICE * soonest / left - 1)
@@ -231,6 +245,8 @@ class Search(Generic[M]):
         Or where only bounds do that are expected later than it: they may come without an answer.
         """
         left = self.call.left
+        if self._only_hope(c, left):
+            return MOSTLY * left
         sure = any(ends_surely(o, left) for o in self.takers if self._unfinished(o))
         if (
             self._answered
@@ -243,6 +259,12 @@ class Search(Generic[M]):
             return left
         waiting = any(o.polls and self._unfinished(o) for o in self.takers if o.guarantee in PROVING)
         return min(FITTING * predicted(c), left / 2 if waiting else left)
+
+    def _only_hope(self, c: Candidate, seconds: float) -> bool:
+        """Whether there is no answer, nobody is expected to end in twice some seconds, and this one the soonest, may be."""
+        if self._answered or not NEARLY * seconds < predicted(c) <= HOPE * seconds:
+            return False
+        return all(predicted(o) > predicted(c) for o in self.takers if o is not c and self._unfinished(o))
 
     def _before_long_proofs(self, feasible: Sequence[Candidate], soonest: float) -> None:
         """Whoever has not run and is far quicker than any proof, where nothing else runs it beside that.
@@ -453,12 +475,18 @@ class Search(Generic[M]):
         seconds = self.given[c.name] = min(seconds, self.call.left)
         begun, judged = time.monotonic(), len(self.call.judgings)
         answer = None if best is None else best.answer
-        solution = self.call.run(c, seconds, answer, self._least, self._bound)
+        least = math.inf if self._for_now(c) else self._least
+        solution = self.call.run(c, seconds, answer, least, self._bound)
         self._record(c, solution)
         spent = time.monotonic() - begun - sum(self.call.judgings[judged:])
         self.cut.pop(c.name, None)
         if spent >= CUT * seconds or ran_out(solution.stats):
             self.cut[c.name] = spent
+
+    def _for_now(self, c: Candidate) -> bool:
+        """Whether what a feasible solver finds is expected to be beaten long before the limit: its certificate can wait."""
+        others = (o for o in self.takers if o is not c and self._unfinished(o))
+        return c.guarantee is Guarantee.FEASIBLE and any(ends_surely(o, self.call.left / 2) for o in others)
 
     def _record(self, c: Candidate, solution: Solution[M]) -> None:
         self.runs.append(solution)
@@ -484,7 +512,8 @@ class Search(Generic[M]):
         best = self._best
         self.lane = Lane(self.call.problem, None if best is None else best.answer, self.call.seed)
         soonest = min((predicted(c) for c in provers if self._unfinished(c)), default=0.0)
-        delay = FITTING * soonest if soonest < max(STARTING, self.call.left / SLICE) else 0.0
+        soon = soonest < max(STARTING, self.call.left / SLICE)
+        delay = max(FITTING * soonest, STARTING / 2) if soon else 0.0
         self.lane.add(beside, time.monotonic() + self.call.left - GRACE, delay)
 
     def _collect(self) -> None:
@@ -516,11 +545,10 @@ class Search(Generic[M]):
 
 def best_of(problem: Problem[M], runs: Sequence[Solution[M]]) -> Solution[M]:
     """The best judged objective with the best checked bound; failures are remembered in the statistics."""
-    ok = [s for s in runs if s.status.ok and s.objective is not None]
-    if not ok:
+    winner = winner_of(problem, runs)
+    if winner is None:
         failures = runs[::-1]
         return next((s for s in failures if s.status is Status.INFEASIBLE), failures[0])
-    winner = _winner(problem, ok)
     bounded = [s for s in runs if s.bound is not None]
     tightest = min(bounded, key=lambda s: s.bound if s.bound is not None else math.inf, default=None)
     if tightest is None or tightest.bound is None:
@@ -530,8 +558,14 @@ def best_of(problem: Problem[M], runs: Sequence[Solution[M]]) -> Solution[M]:
     return with_bound(problem, winner, tightest.bound, tightest.dual)
 
 
-def _winner(problem: Problem[M], ok: Sequence[Solution[M]]) -> Solution[M]:
-    """The best answer; one whose own bound closed wins over another that is better in its last digits only."""
+def winner_of(problem: Problem[M], runs: Sequence[Solution[M]]) -> Solution[M] | None:
+    """The run with the best answer; None where there is none.
+
+    One whose own bound closed wins over another that is better in its last digits only.
+    """
+    ok = [s for s in runs if s.status.ok and s.objective is not None]
+    if not ok:
+        return None
     best = max(ok, key=_rank)
     room = ALIKE * problem.scale(best)
     closed = [s for s in ok if s.status is Status.OPTIMAL and _rank(s)[0] >= _rank(best)[0] - room]

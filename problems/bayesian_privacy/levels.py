@@ -242,10 +242,9 @@ def level_enclosure(data: BayesianPrivacyData, tau: float) -> Enclosure:
 def _few(data: BayesianPrivacyData, tau: float) -> bool:
     """Whether a chain has so few records that their number will do, where a closer bound takes long."""
     n = data.length
-    few = (
-        n is not None and isinstance(data.model, MarkovChain) and n * Fraction(tau) <= Fraction(data.epsilon)
-    )
-    return few and reading_seconds(data) > PATIENCE
+    if n is None or not isinstance(data.model, MarkovChain) or math.isinf(tau) or math.isinf(data.epsilon):
+        return False
+    return n * Fraction(tau) <= Fraction(data.epsilon) and reading_seconds(data) > PATIENCE
 
 
 def prove_dual(data: BayesianPrivacyData, dual: object, *, any_query: bool = False) -> Enclosure | None:

@@ -53,6 +53,12 @@ def test_records_of_0_1_0_hold_and_are_accepted(name: str) -> None:
     assert corruptions.outcome(case.problem, case.answer) == "accepted"
 
 
+def test_noise_of_an_infinite_level_is_refused() -> None:
+    case = corruptions.case("noise-count")
+    record = {**case.answer, "mechanism": {**case.answer["mechanism"], "tau": "inf"}}
+    assert corruptions.outcome(case.problem, record) == "refused"
+
+
 def test_no_broken_claim_is_accepted() -> None:
     counts = corruptions.campaign(300)
     judged(counts)
