@@ -77,7 +77,7 @@ class Exchanges(Solver[T]):
         if (none := impossible(problem)) is not None:
             return none
         short = budget.earlier(0.05)
-        start = _start(problem, budget.earlier(0.7))
+        start = start_of(problem, budget.earlier(0.7))
         costs = block_costs(problem)
         places = np.searchsorted(problem.observation.support, costs.symbols)
         search = Search(
@@ -108,7 +108,7 @@ class BottleneckExchange(Exchanges[InformationBottleneck]):
     solves: ClassVar = InformationBottleneck
 
 
-def _start(problem: TradeOff, budget: Budget) -> Ints:
+def start_of(problem: TradeOff, budget: Budget) -> Ints:
     """The block number of each symbol in the incumbent, or where moves from a merging in rounds end."""
     if isinstance(budget.incumbent, Merging):
         return numbered(budget.incumbent.assignment[problem.observation.support])
