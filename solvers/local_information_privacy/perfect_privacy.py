@@ -27,6 +27,12 @@ from privopt.solvers.local_information_privacy.vertices.exact import exact_mixtu
 from privopt.solvers.local_information_privacy.vertices.mixture import Best, best_mixture, proof
 from privopt.solvers.local_information_privacy.vertices.systems import enumeration_seconds, system, vertices
 
+TURN, LATE_TURN, END = 0.65, 0.85, 0.85
+"""Shares of the time after which a bound is sought, where it is in sight and where it is not, and after which that ends."""
+
+HOPELESS = 10.0
+"""How many times its predicted seconds column generation must be short of for its bound to be out of sight."""
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -67,7 +73,8 @@ def generated(problem: LocalInformationPrivacy, strict: LocalInformationPrivacy,
     ArithmeticError
         If the master program has no optimum.
     """
-    run = Anytime(strict, budget, TOLERANCE, turn=0.65, end=0.85)
+    turn = TURN if _generation_seconds(problem) <= HOPELESS * budget.remaining else LATE_TURN
+    run = Anytime(strict, budget, TOLERANCE, turn=turn, end=max(END, turn))
     stop = run.finish()
     best = _present(run.columns)
     if problem == strict:
@@ -86,6 +93,12 @@ def _distinct(points: Floats) -> Floats:
     """Degenerate vertices once: those that agree to 1e-10 in their entries."""
     _, first = np.unique(points.round(10), axis=0, return_index=True)
     return np.asarray(points[np.sort(first)])
+
+
+def _generation_seconds(problem: LocalInformationPrivacy) -> float:
+    """Predicted seconds of column generation with its proof."""
+    size = len(problem.observation.support)
+    return 1.0 + 2e-5 * (len(problem.observation.p_s) * size) ** 2 + 1e-6 * size**3
 
 
 THIN = 1e-7
@@ -126,7 +139,7 @@ class PerfectPrivacy(Solver[LocalInformationPrivacy]):
         size = len(problem.observation.support)
         if _enumerates(problem):
             return 0.1 + 2.0 * enumeration_seconds(problem.with_budget(0.0)) + 1e-6 * size**3
-        return 1.0 + 2e-5 * (len(problem.observation.p_s) * size) ** 2 + 1e-6 * size**3
+        return _generation_seconds(problem)
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse budgets that allow leakage, and hopeless enumerations."""

@@ -131,14 +131,14 @@ class _Runs:
         self.rows = np.ascontiguousarray(self.costs.rows.T)
         cost, both = self.goal.entropies(self.costs, 0.0), self.goal.entropies(self.costs, 1.0)
         self.weights = np.column_stack([-cost, both - cost])
-        self.need = self.goal.need + self.goal.gain_error
+        self.need = self.goal.need - self.goal.gain_error  # ties are looked at in exact arithmetic at the end
         self.lowest = self._value(self.best)
 
     def run(self, budget: Budget) -> int:
         """Runs until time is up or several did not help; how many there were."""
         runs = in_vain = 0
         n = len(self.rows)
-        while budget.remaining > 0 and in_vain < IN_VAIN and n > 2:
+        while budget.remaining > 0 and in_vain < IN_VAIN and n > 1:
             before = self.lowest
             count = int(self.best.max()) + 1
             if runs == 0:
@@ -156,7 +156,7 @@ class _Runs:
         begun, n = time.monotonic(), len(self.rows)
         state = _State(self.rows, self.weights, self.rng.integers(room, size=n), room)
         cost, gain = np.abs(state.changes_of_all(self.rng)).sum(axis=0).tolist()
-        self.price = 2.0 * cost / max(gain, 1e-300)
+        self.price = 2.0 * cost / max(gain, n * self.goal.gain_error, 1e-300)
         self.hottest = max(cost / n, 1e-15)
         self.pace = (time.monotonic() - begun) * (1.0 if self.goal.weighed else SWAPPED)
 

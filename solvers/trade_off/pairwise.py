@@ -23,6 +23,7 @@ from privopt.solvers.trade_off.pairs import (
     pair_path,
     predicted_seconds,
 )
+from privopt.solvers.trade_off.zero_leakage import refuse_independence
 
 RULES = ("skip", "first")
 SCORES = ("leakage", "ratio", "lagrangian")
@@ -74,10 +75,10 @@ class Greedy(Solver[PrivacyFunnel]):
         return predicted_seconds(len(problem.observation.support), len(problem.observation.p_s))
 
     def refuse(self, problem: PrivacyFunnel) -> str | None:
-        """Refuse alphabets that are too large, and options that do not fit."""
+        """Refuse alphabets that are too large, options that do not fit, and no leakage at all."""
         if (why := too_many(problem)) is not None:
             return f"{why} (more with privopt[fast])"
-        return self._unfit(problem)
+        return self._unfit(problem) or refuse_independence(problem)
 
     def run(self, problem: PrivacyFunnel, budget: Budget) -> Proposal:
         """Propose the merging at the end of the path."""
