@@ -11,13 +11,15 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from instances.planted import WIDE, Feasible, Planted
+from instances.planted import WIDE, Feasible, Planted, planted_only
 
 import privopt as po
 from privopt.core import registry as _registry
 from privopt.core.compare import spent
 from privopt.core.dispatch import solve_from
 from privopt.core.isolate import START
+from privopt.solvers.local_information_privacy.column_generation import ColumnGeneration
+from privopt.solvers.local_information_privacy.subset_merging import SubsetMerging
 
 
 @dataclass(frozen=True)
@@ -270,3 +272,65 @@ def test_the_start_of_a_process_is_told_apart_from_the_time_of_the_solver(
     slow = replace(solution, seconds=2.0, stats={START: 1.5})
     assert spent(slow) == "2, of which start 1.5"
     assert spent(replace(slow, stats={START: 0.01})) == "2"
+
+
+@dataclass(frozen=True)
+class Early(Feasible):
+    """A good answer in milliseconds, without a proof."""
+
+    name: ClassVar[str] = "early"
+    seconds: ClassVar[float] = 0.01
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        return replace(SubsetMerging().run(problem, budget), bound=None, dual=None)
+
+
+@dataclass(frozen=True)
+class Empty(Feasible):
+    """Is sure to close the gap, soon, and brings nothing."""
+
+    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.OPTIMAL
+    seconds: ClassVar[float] = 0.5
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        return po.Proposal()
+
+
+@dataclass(frozen=True)
+class Closing(Empty):
+    """The same, and does."""
+
+    def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+        return ColumnGeneration().run(problem, budget)
+
+
+def test_an_answer_that_waited_for_its_certificate_has_one_where_the_proof_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planted_only(monkeypatch, Early, Empty)
+    solution = po.solve(WIDE, time_limit=20.0)
+    assert solution.solver == "early"
+    assert solution.certified
+    assert po.verify(WIDE, solution).ok
+
+
+def test_an_answer_that_a_proof_beats_soon_is_never_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.random.default_rng(2).dirichlet(np.ones(6), 3)
+    small = po.LocalInformationPrivacy(po.JointDistribution.normalised(table), 0.3)
+    merged, best = (po.solve(small, name).objective for name in ("subset-merging", "column-generation"))
+    assert merged is not None
+    assert best is not None
+    assert merged < best - 1e-3
+    planted_only(monkeypatch, Early, Closing)
+    certified: list[float] = []
+    certify = po.LocalInformationPrivacy.certify
+
+    def counted(problem: po.LocalInformationPrivacy, mechanism: po.Channel) -> po.Certificate:
+        certified.append(problem.evaluate(mechanism).objective)
+        return certify(problem, mechanism)
+
+    monkeypatch.setattr(po.LocalInformationPrivacy, "certify", counted)
+    solution = po.solve(small, time_limit=20.0)
+    assert solution.solver == "planted"
+    assert solution.certified
+    assert min(certified) == pytest.approx(solution.objective, abs=1e-9)
