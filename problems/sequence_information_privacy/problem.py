@@ -287,6 +287,7 @@ class SequenceInformationPrivacy(SequenceData, Problem[SequencePolicy]):
             memory=fields.get("memory", 1),
             distortion=fields.get("distortion", "hamming"),
             horizon=math.inf if fields.get("horizon") == "inf" else fields.get("horizon"),
+            messages=fields.get("messages", 1),
         )
 
     def quantity(self) -> Quantity:

@@ -286,9 +286,21 @@ def test_horizons_follow_the_chain() -> None:
 def test_written_questions_with_strange_fields_are_refused() -> None:
     fields = Ask(WEATHER, 0.5).to_dict()
     assert Ask.from_dict({k: fields[k] for k in ("type", "chain", "epsilon")}) == Ask(WEATHER, 0.5)
-    for wrong in ({"batch": "2"}, {"memory": 3}, {"horizon": -1}, {"extra": 1}):
+    for wrong in ({"batch": "2"}, {"memory": 3}, {"horizon": -1}, {"extra": 1}, {"messages": 0}):
         with pytest.raises(FileRefused):
             Ask.from_dict({**fields, **wrong})
+
+
+def test_a_file_asks_for_several_messages_of_a_letter() -> None:
+    fields = {
+        "type": "sequence_information_privacy",
+        "chain": WEATHER.to_dict(),
+        "epsilon": 0.5,
+        "horizon": 4,
+    }
+    problem = Ask.from_dict({**fields, "messages": 2})
+    assert problem == Ask(WEATHER, 0.5, horizon=4, messages=2)
+    assert Ask.from_dict(problem.to_dict()) == problem
 
 
 def test_a_solution_of_another_budget_does_not_verify() -> None:
