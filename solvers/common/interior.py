@@ -9,6 +9,9 @@ that is the distribution of the output (lift bounds) or one more variable of the
 Newton's steps of all blocks share only the sums, so that each step takes one factorisation a release, of the size of the
 observations, and one for all: O(n_y (n_s n_w^2 + n_w^3)) operations where a general code sees n_w n_y variables at once.
 Both iterates start feasible and stay so: an answer keeps its rows strictly, and any multipliers prove a bound.
+
+The first steps invert in single precision, which is quicker, and correct their directions in double precision, as long as that leaves
+next to nothing; the last ones, whose matrices are nearly singular, do all in double.
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.arrays import Floats
 from privopt.core.solver import Budget
@@ -43,6 +47,11 @@ FINE = 1e-10
 
 SMALL = 1e-2
 """Least share of the centre that a step aims at."""
+
+ROUGH = 1e-6
+"""What corrected directions may leave of their equations where inverses have single precision, relative to the right side."""
+
+Reals: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,22 +103,27 @@ class Blocks:
             return np.column_stack([shares, of_level])
         return np.asarray(shares + of_level[:, None] * self.output)
 
-    def hessian(self, weights: Floats) -> Floats:
-        """G' diag(weights) G of one release, weights of shape (sides, n_s)."""
-        a = self.conditional
-        scaled = a * np.sqrt(weights.sum(axis=0))[:, None]
+    @cached_property
+    def _singly(self) -> NDArray[np.float32]:
+        """A in single precision."""
+        return self.conditional.astype(np.float32)
+
+    def hessian(self, weights: Floats, *, single: bool) -> Reals:
+        """G' diag(weights) G of one release, weights of shape (sides, n_s), in single or in double precision."""
+        a: Reals = self._singly if single else self.conditional
+        scaled = a * np.sqrt(weights.sum(axis=0)).astype(a.dtype)[:, None]
         square = np.asarray(scaled.T @ scaled)
         factors = np.array([factor for _, factor in self.sides])
-        cross = -((factors @ weights) @ a)
+        cross = -((factors @ weights) @ self.conditional)
         both = float(factors**2 @ weights.sum(axis=1))
         if self.output is None:
-            whole = np.empty((len(square) + 1, len(square) + 1))
+            whole = np.empty((len(square) + 1, len(square) + 1), dtype=a.dtype)
             whole[:-1, :-1] = square
             whole[-1, :-1] = whole[:-1, -1] = cross
             whole[-1, -1] = both
             return whole
         p = self.output
-        mixed = np.outer(cross + 0.5 * both * p, p)
+        mixed = np.outer((cross + 0.5 * both * p).astype(a.dtype), p.astype(a.dtype))
         square += mixed
         square += mixed.T
         return np.asarray(square)
@@ -223,7 +237,7 @@ class Interior:
     def solve(self, state: State, budget: Budget, target: Any) -> Answer:
         """Step until ``target(value, bound)`` says why to end, or in time."""
         steps, best, proof = 0, -math.inf, state
-        gap, since = math.inf, 0
+        gap, since, single = math.inf, 0, True
         while True:
             value = self.value(state)
             if (bound := self.bound(state)) > best:
@@ -237,7 +251,10 @@ class Interior:
                 stop = "the steps no longer change anything"
             if stop:
                 return Answer(state, proof, value, best, steps, stop)
-            after = self._step(state, budget)
+            after = self._step(state, budget, single=True) if single else None
+            if after is None:
+                single = False
+                after = self._step(state, budget, single=False)
             if after is None:
                 stop = "out of time" if budget.remaining <= 0 else "the steps fail"
                 return Answer(state, proof, value, best, steps, stop)
@@ -250,10 +267,10 @@ class Interior:
         missing = float((self.limit.row * state.x).sum()) - self.limit.most
         return missing <= 1e-9 * max(1.0, abs(self.limit.most))
 
-    def _step(self, s: State, budget: Budget) -> State | None:
-        """One predictor and corrector; None where the time is up or a factor fails."""
+    def _step(self, s: State, budget: Budget, *, single: bool) -> State | None:
+        """One predictor and corrector; None where the time is up, a factor fails, or single precision is too rough."""
         limited = self.limit is not None
-        newton = _Newton.of(self, s, budget)
+        newton = _Newton.of(self, s, budget, single=single)
         if newton is None:
             return None
         mu = s.complementarity(limited)
@@ -262,6 +279,8 @@ class Interior:
         ahead = newton.moved(plain, along, back).complementarity(limited)
         centre = min(1.0, max(SMALL, (ahead / mu) ** 3))
         turned = newton.direction(centre * mu, plain)
+        if single and not turned.left <= ROUGH:
+            return None
         along, back = newton.lengths(turned)
         return newton.moved(turned, min(1.0, LONGEST * along), min(1.0, LONGEST * back))
 
@@ -275,6 +294,8 @@ class _Direction:
     pi: Floats
     spare: float
     price: float
+    left: float
+    """What it leaves of its equations, relative to the right side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -283,28 +304,29 @@ class _Newton:
 
     program: Interior
     state: State
-    inverse: Floats
+    inverse: Reals
     factor: Any
     along_limit: Floats
     sums_of_limit: Floats
 
     @classmethod
-    def of(cls, program: Interior, s: State, budget: Budget) -> _Newton | None:
+    def of(cls, program: Interior, s: State, budget: Budget, *, single: bool) -> _Newton | None:
         blocks, n = program.blocks, program.observations
         count, size = s.x.shape
-        inverse = np.empty((count, size, size))
+        shape = (count, size, size)
+        inverse: Reals = np.empty(shape, dtype=np.float32) if single else np.empty(shape)
         schur = np.zeros((n, n))
         ratio, diagonal = s.u / s.z, s.v / s.x
         for y in range(count):
             if y % 16 == 0 and budget.remaining <= 0:
                 return None
-            if not _invert(blocks.hessian(ratio[y]), diagonal[y], inverse[y]):
+            if not _invert(blocks.hessian(ratio[y], single=single), diagonal[y], inverse[y]):
                 return None
             schur += inverse[y, :n, :n]
         along = np.zeros((0, 0))
         sums = np.zeros(n)
         if program.limit is not None:
-            along = np.matmul(inverse, program.limit.row[:, :, None])[:, :, 0]
+            along = _times(inverse, program.limit.row)
             sums = along[:, :n].sum(axis=0)
         factor = _factor(schur)
         if factor is None:
@@ -335,6 +357,7 @@ class _Newton:
         x, pi, price = self._solved(right, short, missing)
         size = np.sqrt(np.abs(np.diagonal(self.inverse, axis1=1, axis2=2)))
         rest, whole = math.inf, float(np.abs(right * size).max())
+        left = math.inf
         for _ in range(REFINED):
             again = right - self._applied(x) - (price * p.limit.row if p.limit is not None else 0.0)
             again[:, :n] += pi
@@ -350,7 +373,9 @@ class _Newton:
         if spare:
             of_spare -= s.spare / s.price * price
         z = p.blocks.slack(x) + missed
-        return _Direction(x, of_x - s.v / s.x * x, z, of_z - ratio * z, pi, of_spare, price)
+        return _Direction(
+            x, of_x - s.v / s.x * x, z, of_z - ratio * z, pi, of_spare, price, left / max(whole, 1e-300)
+        )
 
     def _applied(self, x: Floats) -> Floats:
         """The blocks times x."""
@@ -360,7 +385,7 @@ class _Newton:
     def _solved(self, right: Floats, short: Floats, missing: float) -> tuple[Floats, Floats, float]:
         """x, pi and the price with H x = right + pi - price row, sums short, and row . x - spare / price' price = missing."""
         p, n = self.program, self.program.observations
-        x = np.matmul(self.inverse, right[:, :, None])[:, :, 0]
+        x = _times(self.inverse, right)
         pi, price = self._sums(short - x[:, :n].sum(axis=0)), 0.0
         if p.limit is not None:
             s, across = self.state, self.sums_of_limit
@@ -370,7 +395,7 @@ class _Newton:
             price = (reached - missing) / (own + s.spare / s.price)
             pi = pi + price * by_price
             x = x - price * self.along_limit
-        return x + np.matmul(self.inverse[:, :, :n], pi), pi, price
+        return x + _times(self.inverse[:, :, :n], np.broadcast_to(pi, (len(x), n))), pi, price
 
     def _sums(self, right: Floats) -> Floats:
         from scipy.linalg import cho_solve
@@ -402,25 +427,35 @@ class _Newton:
         )
 
 
-def _invert(square: Floats, diagonal: Floats, out: Floats) -> bool:
-    """The inverse of square + diag(diagonal), by Cholesky's factors of the matrix scaled to a unit diagonal."""
-    from scipy.linalg.lapack import dpotrf, dpotri
+def _times(inverse: Reals, right: Floats) -> Floats:
+    """Each block of an inverse times its row of a right side, in the precision of the inverse."""
+    scale = float(np.abs(right).max()) or 1.0  # what is tiny must not vanish in single precision
+    product = np.matmul(inverse, (right / scale).astype(inverse.dtype)[:, :, None])[:, :, 0]
+    return np.asarray(scale * product.astype(np.float64))
 
+
+def _invert(square: Reals, diagonal: Floats, out: Reals) -> bool:
+    """The inverse of square + diag(diagonal), by Cholesky's factors of the matrix scaled to a unit diagonal, in the precision of ``out``."""
+    from scipy.linalg.lapack import dpotrf, dpotri, spotrf, spotri
+
+    single = square.dtype == np.float32
+    factorised, inverted = (spotrf, spotri) if single else (dpotrf, dpotri)
     on_diagonal = square.reshape(-1)[:: len(square) + 1]
-    on_diagonal += diagonal
+    with np.errstate(over="ignore"):
+        on_diagonal += diagonal.astype(square.dtype)
     scale = 1.0 / np.sqrt(on_diagonal)
-    if not np.isfinite(scale).all():
+    if not (np.isfinite(scale).all() and scale.all()):
         return False
     square *= scale
     square *= scale[:, None]
-    for more in REGULAR:
+    for more in REGULAR[:1] if single else REGULAR:
         on_diagonal += more
-        factor, info = dpotrf(square, lower=1, clean=1)
+        factor, info = factorised(square, lower=1, clean=1)
         if info == 0:
             break
     else:
         return False
-    lower, info = dpotri(factor, lower=1, overwrite_c=1)
+    lower, info = inverted(factor, lower=1, overwrite_c=1)
     if info != 0:
         return False
     lower *= scale

@@ -10,6 +10,7 @@ import privopt as po
 from privopt.core.registry import find_solver
 from privopt.core.solver import Budget
 from privopt.models import JointDistribution, ObservedJoint
+from privopt.solvers.common import interior
 
 BOUNDS: tuple[Mapping[str, object], ...] = (
     {"epsilon": 0.1},
@@ -72,6 +73,20 @@ def test_a_table_of_forty_symbols_is_optimal() -> None:
     problem = po.LocalInformationPrivacy(joint, epsilon=1.0, utility=distance)
     solution = po.solve(problem, "interior-point", time_limit=60)
     assert solution.status is po.Status.OPTIMAL
+
+
+@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
+def test_first_steps_in_single_precision_lead_to_the_same_optimum(
+    monkeypatch: pytest.MonkeyPatch, bounds: Mapping[str, object]
+) -> None:
+    problem = random_problem(4, bounds)
+    one = po.solve(problem, "interior-point", time_limit=30)
+    monkeypatch.setattr(
+        interior, "ROUGH", -1.0
+    )  # each of them is refused, and made again in double precision
+    other = po.solve(problem, "interior-point", time_limit=30)
+    assert one.status is other.status is po.Status.OPTIMAL
+    assert one.objective == pytest.approx(other.objective, rel=2e-6, abs=1e-9)
 
 
 def test_what_has_no_inside_is_refused() -> None:
