@@ -51,7 +51,7 @@ SMALL = 1e-2
 ROUGH = 1e-6
 """What corrected directions may leave of their equations where inverses have single precision, relative to the right side."""
 
-Reals: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+Reals: TypeAlias = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,6 +73,7 @@ def test_from_an_incumbent_it_is_no_worse_however_short_the_time() -> None:
         solver = FunnelAnnealing() if isinstance(problem, po.PrivacyFunnel) else BottleneckAnnealing()
         proposal = solver.run(problem, Budget(time.monotonic() + 0.02, incumbent=first.answer))  # type: ignore[arg-type]  # by its kind
         assert first.objective is not None
+        assert proposal.mechanism is not None
         assert problem.evaluate(problem.check(proposal.mechanism)).objective >= first.objective - 1e-11
 
 
