@@ -484,9 +484,15 @@ class Search(Generic[M]):
             self.cut[c.name] = spent
 
     def _for_now(self, c: Candidate) -> bool:
-        """Whether what a feasible solver finds is expected to be beaten long before the limit: its certificate can wait."""
-        others = (o for o in self.takers if o is not c and self._unfinished(o))
-        return c.guarantee is Guarantee.FEASIBLE and any(ends_surely(o, self.call.left / 2) for o in others)
+        """Whether what a feasible solver finds is expected to be beaten: its certificate can wait.
+
+        Long before the limit; or about then, where judging is so quick that a certificate after the limit is late by little.
+        """
+        if c.guarantee is not Guarantee.FEASIBLE:
+            return False
+        quick = max(self.call.judgings, default=0.0) <= QUICK
+        seconds = self.call.left * (NEARLY if quick else 0.5)
+        return any(ends_surely(o, seconds) for o in self.takers if o is not c and self._unfinished(o))
 
     def _record(self, c: Candidate, solution: Solution[M]) -> None:
         self.runs.append(solution)

@@ -31,6 +31,7 @@ from privopt.solvers.local_information_privacy.vertices.exact import (
 from privopt.solvers.local_information_privacy.vertices.mixture import best_mixture, proof
 from privopt.solvers.local_information_privacy.vertices.systems import (
     TOLERANCE,
+    TOO_MANY,
     description_seconds,
     enumeration_seconds,
     expected_vertices,
@@ -163,7 +164,7 @@ class VerticesSystems(Vertices):
         if 0 < width(problem) < THINNEST_IN_FLOATS:
             return f"lifts may differ by {width(problem):.1e} only, which rounding swamps; perfect-privacy takes it"
         if self.cost(problem) > LONGEST:
-            return f"it would solve {work(system(problem)):.1e} systems, in about {self.cost(problem):.1e} s"
+            return f"it would solve {_systems(problem)} systems, in about {self.cost(problem):.1e} s"
         if (cells := expected_vertices(problem) * len(problem.observation.support)) > MAX_CELLS:
             return f"its linear program would have about {cells:.1e} entries, more than {MAX_CELLS:.0e}"
         return None
@@ -189,8 +190,14 @@ def _number(problem: LocalInformationPrivacy) -> str:
     """How many vertices there are, in words."""
     count = expected_vertices(problem)
     if count == np.inf:
-        return f"vertices too rare to be counted among {work(system(problem)):.1e} systems"
+        return f"vertices too rare to be counted among {_systems(problem)} systems"
     return f"about {count:.1e} vertices"
+
+
+def _systems(problem: LocalInformationPrivacy) -> str:
+    """How many systems there are, in words."""
+    count = work(system(problem))
+    return f"{count:.1e}" if count <= TOO_MANY else f"more than {TOO_MANY:.0e}"
 
 
 def cdd_vertices(inequalities: Floats, equations: Floats) -> Floats:

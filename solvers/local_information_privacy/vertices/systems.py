@@ -30,6 +30,13 @@ COARSE = 1e-6
 """What a first solution may miss before it is refined."""
 
 
+SOME = 12
+"""Rows whose rank bounds that of all from below."""
+
+TOO_MANY = 10**18
+"""Systems beyond which they are not counted on."""
+
+
 @dataclass(frozen=True, eq=False)
 class System:
     """G, rows that may be made tight, and which of them together.
@@ -54,11 +61,19 @@ class System:
 
     @cached_property
     def sizes(self) -> tuple[tuple[int, int], ...]:
-        """The sizes k of a support, each with the number of systems of that size."""
-        n = self.rows.shape[1]
-        return tuple(
-            (k, math.comb(n, k) * self.sets.count(k - 1)) for k in range(1, min(n, self.largest) + 1)
-        )
+        """The sizes k of a support, each with the number of systems of that size; the smallest ones only where these have too many."""
+        n, total = self.rows.shape[1], 0
+        some = np.vstack([np.ones(n), self.rows[:SOME]])
+        surely = int(
+            np.linalg.matrix_rank(some, tol=1e-13)
+        )  # the rank of all rows takes long, and is no less
+        sizes = []
+        for k in range(1, n + 1):
+            if total > TOO_MANY or (k > surely and k > self.largest):
+                break
+            sizes.append((k, math.comb(n, k) * self.sets.count(k - 1)))
+            total += sizes[-1][1]
+        return tuple(sizes)
 
 
 @lru_cache(maxsize=8)
@@ -82,7 +97,7 @@ def _unit(rows: Floats) -> Floats:
 
 
 def work(polytope: System) -> int:
-    """Number of systems that the enumeration may solve."""
+    """Number of systems that the enumeration may solve; at least so many where it is above ``TOO_MANY``."""
     return sum(count for _, count in polytope.sizes)
 
 
