@@ -54,7 +54,7 @@ def judge(
     is what ``problem.check_bound`` proves, within ``seconds``, from the dual that came with it.
     A mechanism that is not ``repairable`` and breaks its promise by more than rounding is shown as it is: repaired,
     a published formula would be another algorithm. One that is private by its exact reading and below ``least`` will not be
-    the answer: it stays uncertified, and must not leave the search.
+    the answer, or is certified later: it stays uncertified, and must not leave the search so.
     """
     try:
         ensure_nearest()
@@ -84,6 +84,8 @@ def judge(
     if bound is None:
         return solution
     if contradicts(problem, solution, bound):
+        if certify and solution.certificate is None:  # a reading may be off by more than an enclosure
+            return judge(problem, proposal, certify=True, seconds=seconds, repairable=repairable)
         told = f"its own mechanism reaches {solution.objective!r}, above the bound {bound!r} that its dual proves"
         return replace(solution, stats={**stats, "contradiction": told}, reason=f"CONTRADICTION: {told}")
     return with_bound(problem, solution, bound, proposal.dual)

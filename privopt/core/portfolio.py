@@ -484,15 +484,18 @@ class Search(Generic[M]):
             self.cut[c.name] = spent
 
     def _for_now(self, c: Candidate) -> bool:
-        """Whether what a feasible solver finds is expected to be beaten: its certificate can wait.
+        """Whether what a solver finds is expected to be beaten: its certificate can wait.
 
-        Long before the limit; or about then, where judging is so quick that a certificate after the limit is late by little.
+        By a proof that is sure to end long before the limit; where judging is so quick that a certificate after the limit is late by
+        little, also by one that is sure to end about then, and by any that is expected long before.
         """
-        if c.guarantee is not Guarantee.FEASIBLE:
+        if c.polls and c.guarantee is Guarantee.OPTIMAL:
             return False
-        quick = max(self.call.judgings, default=0.0) <= QUICK
-        seconds = self.call.left * (NEARLY if quick else 0.5)
-        return any(ends_surely(o, seconds) for o in self.takers if o is not c and self._unfinished(o))
+        left, quick = self.call.left, max(self.call.judgings, default=0.0) <= QUICK
+        others = [o for o in self.takers if o is not c and o.polls and self._unfinished(o)]
+        if any(ends_surely(o, left * (NEARLY if quick else 0.5)) for o in others):
+            return True
+        return quick and any(o.guarantee in PROVING and predicted(o) <= left / 2 for o in others)
 
     def _record(self, c: Candidate, solution: Solution[M]) -> None:
         self.runs.append(solution)

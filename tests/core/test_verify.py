@@ -391,13 +391,17 @@ def test_a_comparison_raises_the_alarm_too(believed: Path) -> None:
     alarmed(next(iter(comparison)), believed)
 
 
-def test_a_solver_that_contradicts_itself_gets_no_bound(believed: Path) -> None:
+@pytest.mark.parametrize("least", [-math.inf, math.inf])
+def test_a_solver_that_contradicts_itself_gets_no_bound(believed: Path, least: float) -> None:
+    """Also where it would have been read only: no alarm is raised by a reading."""
     best = po.solve(PROBLEM, "windows").mechanism
-    solution = judge(PROBLEM, po.Proposal(best, bound=FALSE, dual={"false": True}), certify=True)
+    proposal = po.Proposal(best, bound=FALSE, dual={"false": True})
+    solution = judge(PROBLEM, proposal, certify=True, least=least)
     assert solution.status is po.Status.FEASIBLE
     assert solution.bound is None
     assert solution.reason.startswith("CONTRADICTION")
     assert "contradiction" in solution.stats
+    assert solution.certified
 
 
 @dataclass(frozen=True)
