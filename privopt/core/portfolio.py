@@ -246,7 +246,7 @@ class Search(Generic[M]):
         """
         left = self.call.left
         if self._only_hope(c, left):
-            return MOSTLY * left
+            return left
         sure = any(ends_surely(o, left) for o in self.takers if self._unfinished(o))
         if (
             self._answered
