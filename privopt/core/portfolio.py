@@ -491,7 +491,8 @@ class Search(Generic[M]):
         """
         if c.polls and c.guarantee is Guarantee.OPTIMAL:
             return False
-        left, quick = self.call.left, max(self.call.judgings, default=0.0) <= QUICK
+        left = self.call.left
+        quick = max(self.call.problem.judging_seconds, *self.call.judgings, 0.0) <= QUICK
         others = [o for o in self.takers if o is not c and o.polls and self._unfinished(o)]
         if any(ends_surely(o, left * (NEARLY if quick else 0.5)) for o in others):
             return True
@@ -570,15 +571,17 @@ def best_of(problem: Problem[M], runs: Sequence[Solution[M]]) -> Solution[M]:
 def winner_of(problem: Problem[M], runs: Sequence[Solution[M]]) -> Solution[M] | None:
     """The run with the best answer; None where there is none.
 
-    One whose own bound closed wins over another that is better in its last digits only.
+    One whose own bound closed wins over another that is better in its last digits only, else one that is certified already.
     """
     ok = [s for s in runs if s.status.ok and s.objective is not None]
     if not ok:
         return None
     best = max(ok, key=_rank)
     room = ALIKE * problem.scale(best)
-    closed = [s for s in ok if s.status is Status.OPTIMAL and _rank(s)[0] >= _rank(best)[0] - room]
-    return max(closed, key=_rank, default=best)
+    alike = [s for s in ok if _rank(s)[0] >= _rank(best)[0] - room]
+    closed = [s for s in alike if s.status is Status.OPTIMAL]
+    certified = [s for s in alike if s.certificate is not None]
+    return max(closed or certified or [best], key=_rank)
 
 
 def _rank(solution: Solution[Any]) -> tuple[float, bool]:

@@ -7,6 +7,7 @@ over the columns in use; no table of pairs is made, and none of letters against 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -126,13 +127,31 @@ class ExactRelease:
 
     def broken(self, column: Column, epsilon: float) -> tuple[int, int, int]:
         """How many pairs of a column break the bounds, how many are undecided, and the weight of both."""
-        total, counts, mass = self.data.exact_belief.total, [0, 0], 0
-        for x, value in zip(self.seen, self.weights(column.position), strict=True):
-            verdict = within(epsilon, value * total, column.mean)
-            if verdict is not True:
-                counts[verdict is None] += 1
-                mass += value * self.data.exact_belief.weights[x]
-        return counts[0], counts[1], mass
+        total, mean, own = self.data.exact_belief.total, column.mean, self.data.exact_belief.weights
+        pairs = sorted(
+            (value, own[x]) for x, value in zip(self.seen, self.weights(column.position), strict=True)
+        )
+        n = len(pairs)
+
+        def above(i: int) -> bool | None:
+            return exp_at_least(epsilon, pairs[i][0] * total, mean)
+
+        def below(i: int) -> bool | None:
+            return exp_at_least(epsilon, mean, pairs[i][0] * total)
+
+        # Larger weights keep the upper bound less and the lower bound more: a few of them are looked at.
+        too_small, small = (
+            bisect_left(range(n), True, key=lambda i: below(i) is not False),
+            bisect_left(range(n), True, key=lambda i: below(i) is True),
+        )
+        large, too_large = (
+            bisect_left(range(n), True, key=lambda i: above(i) is not True),
+            bisect_left(range(n), True, key=lambda i: above(i) is False),
+        )
+        outside = {*range(small), *range(large, n)}
+        broken = {*range(too_small), *range(too_large, n)}
+        mass = sum(pairs[i][0] * pairs[i][1] for i in outside)
+        return len(broken), len(outside - broken), mass
 
     @cached_property
     def worst(self) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -13,6 +13,7 @@ import pytest
 
 import privopt as po
 from privopt.problems.belief_release.bound import structure_bound
+from privopt.problems.belief_release.judgement import ExactRelease, within
 
 
 def random_question(seed: int, **options: Any) -> po.BeliefRelease:
@@ -240,3 +241,26 @@ def test_too_many_letters_are_refused_at_once() -> None:
     problem = po.BeliefRelease([1 / 20_000] * 20_000, 1.0, "l1")
     assert problem.judging_seconds > 10
     assert po.solve(problem, time_limit=5.0).status is po.Status.REFUSED
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pairs_that_break_the_bounds_are_counted_as_one_by_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9))
+    weights = rng.integers(0, 6, size=(n, n)) + np.eye(n, dtype=np.int64)
+    belief = rng.integers(1, 5, size=n).astype(float)
+    problem = po.BeliefRelease((belief / belief.sum()).tolist(), float(rng.choice([0.0, 0.1, 0.7, 2.0])))
+    rows = [[Fraction(int(w), int(row.sum())) for w in row] for row in weights]
+    exact = ExactRelease(problem, problem.answer(rows))
+    total = problem.exact_belief.total
+    for column in exact.columns:
+        verdicts = [within(problem.epsilon, v * total, column.mean) for v in exact.weights(column.position)]
+        mass = sum(
+            v * w
+            for v, w, kept in zip(
+                exact.weights(column.position), problem.exact_belief.weights, verdicts, strict=True
+            )
+            if kept is not True
+        )
+        counted = (verdicts.count(False), verdicts.count(None), mass)
+        assert exact.broken(column, problem.epsilon) == counted
