@@ -321,9 +321,9 @@ class _Call(Generic[M]):
 
     def certified(self, read: Solution[M]) -> Solution[M]:
         """A solution that was judged by its reading only, judged whole; its checked bound is kept."""
-        judged = replace(
-            judge(self.problem, Proposal(read.answer), certify=True), solver=read.solver, seconds=read.seconds
-        )
+        judged = judge(self.problem, Proposal(read.answer), certify=True)
+        stats = {**read.stats, **judged.stats}
+        judged = replace(judged, solver=read.solver, seconds=read.seconds, stats=stats)
         if read.bound is None:
             return judged
         if not judged.status.ok or contradicts(self.problem, judged, read.bound):
@@ -350,20 +350,22 @@ def _dispatch(call: _Call[M], carried: Solution[M] | None) -> Solution[M]:
     search.run()
     if last and not search.settled:
         search.runs.append(call.anchor())
-    best = _best_certified(call, search.runs)
+    best = _best_certified(call, search)
     alternatives = tuple(_account(c, search.tried) for c in listed)
     return call.finish(replace(best, seconds=time.monotonic() - call.begun), alternatives)
 
 
-def _best_certified(call: _Call[M], runs: list[Solution[M]]) -> Solution[M]:
+def _best_certified(call: _Call[M], search: Search[M]) -> Solution[M]:
     """The best of some runs; one that was judged by its reading only is certified now, before a bound is held against it."""
     while call.certify:
-        best = winner_of(call.problem, runs)
+        best = winner_of(call.problem, search.runs)
         if best is None or best.certificate is not None:
             break
-        place = next(i for i, run in enumerate(runs) if run.answer is best.answer)
-        runs[place] = call.certified(runs[place])
-    return best_of(call.problem, runs)
+        place = next(i for i, run in enumerate(search.runs) if run.answer is best.answer)
+        search.runs[place] = certified = call.certified(search.runs[place])
+        if best.solver in search.tried and search.tried[best.solver].answer is best.answer:
+            search.tried[best.solver] = certified
+    return best_of(call.problem, search.runs)
 
 
 def _account(c: Candidate, tried: dict[str, Solution[Any]]) -> str:

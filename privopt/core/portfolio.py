@@ -487,7 +487,7 @@ class Search(Generic[M]):
         """Whether what a solver finds is expected to be beaten: its certificate can wait.
 
         By a proof that is sure to end long before the limit; where judging is so quick that a certificate after the limit is late by
-        little, also by one that is sure to end about then, and by any that is expected long before.
+        little, also by one that is sure to end about then, and where nothing is proved by any that is expected long before.
         """
         if c.polls and c.guarantee is Guarantee.OPTIMAL:
             return False
@@ -496,7 +496,8 @@ class Search(Generic[M]):
         others = [o for o in self.takers if o is not c and o.polls and self._unfinished(o)]
         if any(ends_surely(o, left * (NEARLY if quick else 0.5)) for o in others):
             return True
-        return quick and any(o.guarantee in PROVING and predicted(o) <= left / 2 for o in others)
+        expected = any(o.guarantee in PROVING and predicted(o) <= left / 2 for o in others)
+        return quick and expected and c.guarantee is Guarantee.FEASIBLE
 
     def _record(self, c: Candidate, solution: Solution[M]) -> None:
         self.runs.append(solution)

@@ -28,10 +28,10 @@ def problems_of(seed: int, n_s: int, n: int) -> list[TradeOff]:
     ]
 
 
-def test_it_finds_the_best_of_all_partitions_of_ten_symbols() -> None:
-    """By chance it misses one in some hundreds: at most one of twenty here, and none is above the best."""
+def test_it_finds_the_best_of_all_partitions_of_nine_symbols() -> None:
+    """By chance it misses one in some hundreds: at most one of ten here, and none is above the best."""
     missed = []
-    for problem in [p for seed in range(4) for p in problems_of(seed, 3, 10)]:
+    for problem in [p for seed in range(2) for p in problems_of(seed, 3, 9)]:
         one, best = solved(problem, "annealing"), solved(problem, "exact-merging")
         assert one.objective is not None
         assert best.objective is not None
@@ -41,7 +41,9 @@ def test_it_finds_the_best_of_all_partitions_of_ten_symbols() -> None:
     assert len(missed) <= 1
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)]
+)
 def test_under_bounds_it_finds_what_the_program_over_all_blocks_proves(seed: int) -> None:
     """Twenty symbols: within a tenth of what moves of single symbols and pairwise merging leave open."""
     for problem in problems_of(seed, 3, 20)[:2]:
