@@ -231,8 +231,7 @@ class Search(Generic[M]):
     def _before_proofs(self, soonest: float) -> float:
         """Seconds of feasible solvers before the soonest proof: few where that is expected to end long before the limit."""
         left = self.call.left
-        sure = any(ends_surely(o, left / SLICE) for o in self.takers if self._unfinished(o))
-        if HOPE * soonest <= left or sure:
+        if HOPE * soonest <= left or self._ends_surely(left / SLICE):
             return max(QUICK * BEFORE, BEFORE * soonest)
         # Between a quarter and a half of what is left the part grows to what the proof itself is expected to take.
         late = 1.0 if SLICE * soonest >= 2 * left else max(0.0, SLICE * soonest / left - 1)
@@ -247,11 +246,10 @@ class Search(Generic[M]):
         left = self.call.left
         if self._only_hope(c, left):
             return left
-        sure = any(ends_surely(o, left) for o in self.takers if self._unfinished(o))
         if (
             self._answered
             or predicted(c) > NEARLY * left
-            or (soonest <= left and (sure or predicted(c) > soonest))
+            or (soonest <= left and (self._ends_surely(left) or predicted(c) > soonest))
         ):
             return 0.0
         others = [o for o in self.takers if o is not c and self._unfinished(o)]
@@ -347,6 +345,10 @@ class Search(Generic[M]):
         again = c.name in self.cut and not leads
         return not fits, not c.polls, again, max(predicted(c), self._stopped(c)), c.name
 
+    def _ends_surely(self, seconds: float) -> bool:
+        """Whether a proof that has not run to its end is sure to close the gap, and predicted to end in some seconds."""
+        return any(ends_surely(c, seconds) for c in self.takers if self._unfinished(c))
+
     def _unfinished(self, c: Candidate) -> bool:
         beside = self.lane is not None and c.name in self.lane.names
         return (c.name not in self.tried or c.name in self.cut) and not beside
@@ -430,8 +432,7 @@ class Search(Generic[M]):
         """Whether a solver is worth starting: it fits, or it can be stopped and there is no answer yet, nor one expected soon with its proof."""
         if seconds <= 0 or predicted(c) <= seconds:
             return seconds > 0
-        soon = any(ends_surely(o, self.call.left / SLICE) for o in self.takers if self._unfinished(o))
-        return c.polls and not self._answered and not soon
+        return c.polls and not self._answered and not self._ends_surely(self.call.left / SLICE)
 
     @property
     def settled(self) -> bool:
@@ -493,10 +494,10 @@ class Search(Generic[M]):
             return False
         left = self.call.left
         quick = max(self.call.problem.judging_seconds, *self.call.judgings, 0.0) <= QUICK
-        others = [o for o in self.takers if o is not c and o.polls and self._unfinished(o)]
-        if any(ends_surely(o, left * (NEARLY if quick else 0.5)) for o in others):
+        if self._ends_surely(left * (NEARLY if quick else 0.5)):
             return True
-        expected = any(o.guarantee in PROVING and predicted(o) <= left / 2 for o in others)
+        provers = (o for o in self.takers if o.polls and o.guarantee in PROVING and self._unfinished(o))
+        expected = any(predicted(o) <= left / 2 for o in provers)
         return quick and expected and c.guarantee is Guarantee.FEASIBLE
 
     def _record(self, c: Candidate, solution: Solution[M]) -> None:

@@ -74,7 +74,7 @@ def generated(problem: LocalInformationPrivacy, strict: LocalInformationPrivacy,
         If the master program has no optimum.
     """
     turn = TURN if _generation_seconds(problem) <= HOPELESS * budget.remaining else LATE_TURN
-    run = Anytime(strict, budget, TOLERANCE, turn=turn, end=max(END, turn))
+    run = Anytime(strict, budget, TOLERANCE, turn=turn, end=END)
     stop = run.finish()
     best = _present(run.columns)
     if problem == strict:

@@ -22,8 +22,7 @@ from privopt.problems.information_bottleneck.problem import InformationBottlenec
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.partition_costs import BlockCosts, Goal, block_costs, goal_of, xlogx
 from privopt.problems.trade_off.problem import TradeOff
-from privopt.solvers.trade_off.block_exchange import start_of
-from privopt.solvers.trade_off.large import worth_of
+from privopt.solvers.trade_off.large import start_of, worth_of
 from privopt.solvers.trade_off.mergings import first_kept, impossible, merging_table, numbered, proposed
 from privopt.solvers.trade_off.portfolio import moved
 
@@ -138,11 +137,12 @@ class _Runs:
         """Runs until time is up or several did not help; how many there were."""
         runs = in_vain = 0
         n = len(self.rows)
-        while budget.remaining > 0 and in_vain < IN_VAIN and n > 1:
+        if n < 2:
+            return 0
+        self._measure(int(self.best.max()) + 1)
+        while budget.remaining > 0 and in_vain < IN_VAIN:
             before = self.lowest
             count = int(self.best.max()) + 1
-            if runs == 0:
-                self._measure(count)
             warm = runs % 2 == 1 or budget.remaining < SWEEPS * self.pace
             room = min(n, count + 1 + int(self.rng.integers(2 + count // 3)))
             start = self.best.copy() if warm else self.rng.integers(room, size=n)

@@ -18,23 +18,14 @@ import numpy as np
 from privopt.arrays import Floats, Ints
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.mechanisms import Merging
 from privopt.problems.information_bottleneck.problem import InformationBottleneck
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.partition_costs import BlockCosts, Goal, block_costs, goal_of
 from privopt.problems.trade_off.partitions import numbers_of
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.trade_off.blocks.generation import program_on
-from privopt.solvers.trade_off.large import rounds_of, worth_of
-from privopt.solvers.trade_off.mergings import (
-    best_kept,
-    first_kept,
-    impossible,
-    merging_table,
-    numbered,
-    proposed,
-)
-from privopt.solvers.trade_off.portfolio import moved
+from privopt.solvers.trade_off.large import start_of
+from privopt.solvers.trade_off.mergings import first_kept, impossible, proposed
 
 T = TypeVar("T", bound=TradeOff)
 
@@ -106,20 +97,6 @@ class BottleneckExchange(Exchanges[InformationBottleneck]):
     """Several blocks at a time are divided anew, in the best way: from the best merging so far, for alphabets of any size."""
 
     solves: ClassVar = InformationBottleneck
-
-
-def start_of(problem: TradeOff, budget: Budget) -> Ints:
-    """The block number of each symbol in the incumbent, or where moves from a merging in rounds end."""
-    if isinstance(budget.incumbent, Merging):
-        return numbered(budget.incumbent.assignment[problem.observation.support])
-    table = merging_table(problem)
-    merged = rounds_of(problem, table, budget)
-    trivial = np.zeros(table.size, dtype=np.int64) if not problem.is_floor else np.arange(table.size)
-    ends = [moved(table, merged[0], worth_of(problem), budget), *merged, trivial]
-    release = best_kept(problem, ends)
-    return (
-        numbered(release.assignment[problem.observation.support]) if isinstance(release, Merging) else trivial
-    )
 
 
 def _parts(numbers: Ints) -> list[Ints]:

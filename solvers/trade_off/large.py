@@ -89,6 +89,20 @@ def rounds_of(problem: TradeOff, table: MergingTable, budget: Budget) -> list[In
     return [met[-1], np.zeros(table.size, dtype=np.int64)] if problem.is_cap else [met[-1], met[0]]
 
 
+def start_of(problem: TradeOff, budget: Budget) -> Ints:
+    """The block number of each symbol in the incumbent, or where moves from a merging in rounds end."""
+    if isinstance(budget.incumbent, Merging):
+        return numbered(budget.incumbent.assignment[problem.observation.support])
+    table = merging_table(problem)
+    merged = rounds_of(problem, table, budget)
+    trivial = np.zeros(table.size, dtype=np.int64) if not problem.is_floor else np.arange(table.size)
+    ends = [moved(table, merged[0], worth_of(problem), budget), *merged, trivial]
+    release = best_kept(problem, ends)
+    return (
+        numbered(release.assignment[problem.observation.support]) if isinstance(release, Merging) else trivial
+    )
+
+
 class InRounds(Solver[T]):
     """Merging in rounds of disjoint pairs."""
 

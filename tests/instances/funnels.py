@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import privopt as po
 from privopt.problems.trade_off.problem import TradeOff
@@ -17,6 +18,18 @@ LN2 = math.log(2)
 def noisy(p: float) -> po.JointDistribution:
     """A fair coin, seen through flips of a probability."""
     return po.JointDistribution([[(1 - p) / 2, p / 2], [p / 2, (1 - p) / 2]])
+
+
+def mergings_of(table: NDArray[np.float64]) -> list[TradeOff]:
+    """The best deterministic releases that are asked for: under a floor, under a cap, weighed; and the same of a bottleneck."""
+    joint = po.JointDistribution.normalised(table)
+    return [
+        po.PrivacyFunnel(joint, theta_fraction=0.7, form="merging"),
+        po.PrivacyFunnel(joint, max_leakage=0.05, form="merging"),
+        po.PrivacyFunnel(joint, trade_off=0.1, form="merging"),
+        po.InformationBottleneck(joint, max_rate=1.0, form="merging"),
+        po.InformationBottleneck(joint, trade_off=0.1, form="merging"),
+    ]
 
 
 def solved(problem: TradeOff, solver: str | None = None, seconds: float = 20.0) -> po.Solution[Any]:

@@ -34,7 +34,7 @@ SOME = 12
 """Rows whose rank bounds that of all from below."""
 
 TOO_MANY = 10**18
-"""Systems beyond which they are not counted on."""
+"""Systems beyond which larger supports are not counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +64,8 @@ class System:
         """The sizes k of a support, each with the number of systems of that size; the smallest ones only where these have too many."""
         n, total = self.rows.shape[1], 0
         some = np.vstack([np.ones(n), self.rows[:SOME]])
-        surely = int(
-            np.linalg.matrix_rank(some, tol=1e-13)
-        )  # the rank of all rows takes long, and is no less
+        # The rank of all rows takes long, and is no less than that of some.
+        surely = int(np.linalg.matrix_rank(some, tol=1e-13))
         sizes = []
         for k in range(1, n + 1):
             if total > TOO_MANY or (k > surely and k > self.largest):

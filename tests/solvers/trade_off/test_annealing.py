@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from instances.funnels import solved
+from instances.funnels import mergings_of, solved
 
 import privopt as po
 from privopt.core.solver import Budget
@@ -16,16 +16,7 @@ from privopt.solvers.trade_off.annealing import BottleneckAnnealing, FunnelAnnea
 
 
 def problems_of(seed: int, n_s: int, n: int) -> list[TradeOff]:
-    joint = po.JointDistribution.normalised(
-        np.random.default_rng(seed).dirichlet(np.ones(n_s * n)).reshape(n_s, n)
-    )
-    return [
-        po.PrivacyFunnel(joint, theta_fraction=0.7, form="merging"),
-        po.PrivacyFunnel(joint, max_leakage=0.05, form="merging"),
-        po.PrivacyFunnel(joint, trade_off=0.1, form="merging"),
-        po.InformationBottleneck(joint, max_rate=1.0, form="merging"),
-        po.InformationBottleneck(joint, trade_off=0.1, form="merging"),
-    ]
+    return mergings_of(np.random.default_rng(seed).dirichlet(np.ones(n_s * n)).reshape(n_s, n))
 
 
 def test_it_finds_the_best_of_all_partitions_of_nine_symbols() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from instances.few import few
-from instances.funnels import solved
+from instances.funnels import mergings_of, solved
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -30,17 +30,6 @@ Table = NDArray[np.float64]
 def random_table(seed: int, n_s: int, n: int, concentration: float = 1.0) -> Table:
     rng = np.random.default_rng(seed)
     return np.asarray(rng.dirichlet(np.full(n_s * n, concentration)).reshape(n_s, n) + 1e-7)
-
-
-def problems_of(table: Table) -> list[TradeOff]:
-    joint = po.JointDistribution.normalised(table)
-    return [
-        po.PrivacyFunnel(joint, theta_fraction=0.7, form="merging"),
-        po.PrivacyFunnel(joint, max_leakage=0.05, form="merging"),
-        po.PrivacyFunnel(joint, trade_off=0.1, form="merging"),
-        po.InformationBottleneck(joint, max_rate=1.0, form="merging"),
-        po.InformationBottleneck(joint, trade_off=0.1, form="merging"),
-    ]
 
 
 def entropy(masses: Table) -> Table:
@@ -82,7 +71,7 @@ def best_by_every_column(table: Table, problem: TradeOff) -> float:
 @pytest.mark.parametrize("which", range(5))
 def test_the_best_merging_is_that_of_highs_with_every_column(seed: int, which: int) -> None:
     table = random_table(seed, 2 + seed % 3, 9 + seed % 3, [1.0, 0.2][seed % 2])
-    problem = problems_of(table)[which]
+    problem = mergings_of(table)[which]
     solution = solved(problem, "block-program")
     assert solution.status is po.Status.OPTIMAL
     assert solution.objective == pytest.approx(best_by_every_column(table, problem), abs=2e-7)
@@ -92,7 +81,7 @@ def test_the_best_merging_is_that_of_highs_with_every_column(seed: int, which: i
 @pytest.mark.parametrize("which", range(5))
 def test_both_exact_solvers_agree(seed: int, which: int) -> None:
     """Branch and bound over partitions shares no step with prices of blocks."""
-    problem = problems_of(random_table(seed + 20, 3, 11, [1.0, 0.3][seed % 2]))[which]
+    problem = mergings_of(random_table(seed + 20, 3, 11, [1.0, 0.3][seed % 2]))[which]
     one, other = solved(problem, "block-program"), solved(problem, "exact-merging")
     assert one.objective == pytest.approx(other.objective, abs=1e-11)
     assert one.bound is not None
@@ -113,7 +102,7 @@ def test_an_observed_symbol_apart_from_the_useful_one(seed: int) -> None:
 
 def test_twenty_symbols_are_proved() -> None:
     """No other solver of mergings proves as many; what they find is no better, and a relaxation is no worse."""
-    for problem in problems_of(random_table(3, 4, 20))[:4]:
+    for problem in mergings_of(random_table(3, 4, 20))[:4]:
         solution = solved(problem, "block-program", 30.0)
         assert solution.status is po.Status.OPTIMAL
         assert solution.objective is not None
@@ -124,7 +113,7 @@ def test_twenty_symbols_are_proved() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("which", range(4))
 def test_thirty_symbols_are_proved(which: int) -> None:
-    problem = problems_of(random_table(5, 4, 30))[which]
+    problem = mergings_of(random_table(5, 4, 30))[which]
     assert solved(problem, "block-program", 120.0).status is po.Status.OPTIMAL
 
 
@@ -171,7 +160,7 @@ def test_what_it_refuses_and_promises() -> None:
 @pytest.mark.parametrize("seed", few(range(6), 3))
 def test_exchanges_only_improve(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    problem = problems_of(random_table(seed, 3, 12))[seed % 5]
+    problem = mergings_of(random_table(seed, 3, 12))[seed % 5]
     costs = block_costs(problem)
     goal = goal_of(problem, costs)
     numbers = rng.integers(0, 4, 12)
@@ -253,7 +242,7 @@ def test_programs_over_some_blocks(seed: int) -> None:
 @pytest.mark.parametrize("which", range(5))
 def test_exchanges_of_blocks_improve_what_moves_leave(which: int) -> None:
     """From the same start: the incumbent is where moves of single symbols end, and exchanges are never worse."""
-    problem = problems_of(random_table(11, 4, 40))[which]
+    problem = mergings_of(random_table(11, 4, 40))[which]
     before = solved(problem, "symbol-moves")
     budget = Budget(deadline=time.monotonic() + 1.5, incumbent=before.answer)
     solver: Any = BlockExchange() if problem.is_funnel else BottleneckExchange()
@@ -284,7 +273,7 @@ def test_exchanges_of_large_blocks_keep_symbols_together() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_of_symbols_cost_what_their_symbols_do(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    costs = block_costs(problems_of(random_table(seed, 3, 10))[0])
+    costs = block_costs(mergings_of(random_table(seed, 3, 10))[0])
     cuts = np.sort(rng.choice(np.arange(1, 10), 3, replace=False))
     groups = np.split(rng.permutation(10), cuts)
     merged = costs.merged(groups)
@@ -299,11 +288,11 @@ def test_groups_of_symbols_cost_what_their_symbols_do(seed: int) -> None:
 
 def test_exchanges_of_few_symbols_end_with_the_best() -> None:
     """One program takes them all."""
-    for problem in problems_of(random_table(1, 2, 14)):
+    for problem in mergings_of(random_table(1, 2, 14)):
         one, other = solved(problem, "block-exchange"), solved(problem, "exact-merging")
         assert one.objective == pytest.approx(other.objective, abs=1e-11)
 
 
 def test_exchanges_are_for_mergings() -> None:
-    channels = problems_of(random_table(1, 2, 14))[0].by_channels()
+    channels = mergings_of(random_table(1, 2, 14))[0].by_channels()
     assert "merging" in (BlockExchange().refuse(channels) or "")  # type: ignore[arg-type]  # a funnel
