@@ -1,4 +1,8 @@
-"""The measurement: ``solve`` on every case alone on the machine, then solvers by name, two at a time."""
+"""The measurement: ``solve`` on every case alone on the machine, then solvers by name, two at a time.
+
+Where both prove the optimum, ``solve`` and the fastest by name take turns afterwards, alone, as often as ``solve`` ran: only so are
+their seconds those of one machine in one state.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,7 @@ from typing import IO, Any
 
 import psutil
 
+from privopt.benchmarks.regret.regrets import MORE, standing
 from privopt.benchmarks.regret.rows import ANCHOR, SOLVE, Run, append_runs, read_runs
 from privopt.benchmarks.regret.worker import STUCK
 from privopt.benchmarks.runner.case import Case
@@ -170,6 +175,21 @@ class Measuring:
         for limit in reversed(limits):
             tasks = list(self._by_name(case, limit, chosen))
             self._side_by_side(tasks, list(workers))
+        if self.repetitions > 1:
+            for limit in limits:
+                self._take_turns(case, limit, workers[0])
+
+    def _take_turns(self, case: Case, limit: float, worker: Worker) -> None:
+        """``solve`` and the fastest solver by name one after the other, where ``solve`` might have taken too long beside it."""
+        rows = [r for r in self.known if r.case == case.name]
+        first = standing(case.name, limit, [r for r in rows if not r.paired])
+        if first.fastest is None or first.seconds <= MORE:
+            return
+        done = [r for r in rows if r.limit == limit and first.fastest_by in (r.solver, r.paired) and r.paired]
+        for repetition in range(self.repetitions):
+            for solver, other in ((SOLVE, first.fastest_by), (first.fastest_by, SOLVE)):
+                if not any((r.solver, r.repetition) == (solver, repetition) for r in done):
+                    self._ask({**_task(case, solver, limit, repetition), "paired": other}, worker)
 
     def _side_by_side(self, tasks: Sequence[dict[str, Any]], free: list[Worker]) -> None:
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -180,7 +200,7 @@ class Measuring:
         """The solvers that take a case."""
         known = runs_of(self.known, case.name, ANCHOR)
         if not known:
-            task = {"case": case.name, "solver": ANCHOR}
+            task = {"case": case.name, "solver": ANCHOR, "paired": ""}
             answer = worker.ask(task, SURVEYING)
             if isinstance(answer, str):
                 self._keep(_failure({**task, "limit": SURVEYING, "repetition": 0}, answer, 0.0))
@@ -231,7 +251,7 @@ def limits_of(case: Case, limits: Sequence[float]) -> list[float]:
 
 
 def _task(case: Case, solver: str, limit: float, repetition: int) -> dict[str, Any]:
-    return {"case": case.name, "solver": solver, "limit": limit, "repetition": repetition}
+    return {"case": case.name, "solver": solver, "limit": limit, "repetition": repetition, "paired": ""}
 
 
 def _failure(task: dict[str, Any], reason: str, seconds: float) -> Run:
@@ -248,12 +268,17 @@ def _failure(task: dict[str, Any], reason: str, seconds: float) -> Run:
         scale=1.0,
         certified=False,
         seconds=task["limit"] + (seconds if "within" in reason else 0.0),
+        paired=task["paired"],
     )
 
 
 def runs_of(runs: Sequence[Run], case: str, solver: str, limit: float | None = None) -> list[Run]:
-    """The rows of a solver on a case, at one limit or at all."""
-    return [r for r in runs if r.case == case and r.solver == solver and limit in (None, r.limit)]
+    """The rows of a solver on a case, at one limit or at all, without those that took turns."""
+    return [
+        r
+        for r in runs
+        if r.case == case and r.solver == solver and limit in (None, r.limit) and not r.paired
+    ]
 
 
 def alike(runs: Sequence[Run]) -> bool:

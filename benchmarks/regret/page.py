@@ -67,7 +67,13 @@ _WORDS = (
         ),
     ),
     ("late", "Wall seconds of the whole call past the limit, the most of all repetitions."),
-    ("fastest", "Seconds of the fastest solver by name that proved the optimum, where solve did too."),
+    (
+        "fastest",
+        (
+            "Seconds of the fastest solver by name that proved the optimum, where solve did too. With repetitions the two took "
+            "turns, alone on the machine: both seconds are the medians of that."
+        ),
+    ),
 )
 
 

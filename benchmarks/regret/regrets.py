@@ -37,11 +37,11 @@ class Standing:
     regret : float
         In shares of the span from the anchor to the best; inf where ``solve`` has no answer and a solver has.
     seconds : float
-        Median wall time.
+        Median wall time; of the runs that took turns with the fastest solver by name where there are such.
     late : float
         The most by which any repetition passed the limit, never negative.
     fastest : float or None
-        Seconds of the fastest solver by name that proves the optimum, where ``solve`` does too.
+        Seconds of the fastest solver by name that proves the optimum, where ``solve`` does too; likewise the median.
     fastest_by : str
     """
 
@@ -77,10 +77,13 @@ def standings(runs: Sequence[Run]) -> list[Standing]:
     grouped: dict[str, list[Run]] = {}
     for run in runs:
         grouped.setdefault(run.case, []).append(run)
-    return [_standing(case, limit, grouped[case]) for case, limit in keys]
+    return [standing(case, limit, grouped[case]) for case, limit in keys]
 
 
-def _standing(case: str, limit: float, runs: Sequence[Run]) -> Standing:
+def standing(case: str, limit: float, rows: Sequence[Run]) -> Standing:
+    """Where ``solve`` stands on one case at a limit at which it ran, by the rows of that case."""
+    runs = [r for r in rows if not r.paired]
+    turns = [r for r in rows if r.paired and r.limit == limit]
     ours = [r for r in runs if r.solver == SOLVE and r.limit == limit]
     middle = _median(ours)
     refused = middle.status == "REFUSED"  # too large to be judged within the limit: by name as well
@@ -104,11 +107,18 @@ def _standing(case: str, limit: float, runs: Sequence[Run]) -> Standing:
         best_by="" if best is None else best.solver,
         anchor=None if anchor is None else anchor.objective,
         regret=regret(middle, best, None if anchor is None else anchor.objective),
-        seconds=statistics.median(r.seconds for r in ours),
-        late=max(0.0, *(r.seconds - limit for r in ours)),
-        fastest=None if fastest is None else fastest.seconds,
+        seconds=statistics.median(r.seconds for r in _turns(turns, SOLVE, fastest) or ours),
+        late=max(0.0, *(r.seconds - limit for r in [*ours, *turns] if r.solver == SOLVE)),
+        fastest=None
+        if fastest is None
+        else statistics.median(r.seconds for r in _turns(turns, fastest.solver, fastest) or [fastest]),
         fastest_by="" if fastest is None else fastest.solver,
     )
+
+
+def _turns(turns: Sequence[Run], solver: str, fastest: Run | None) -> list[Run]:
+    """The runs of a solver that took turns, ``solve`` with the fastest by name."""
+    return [] if fastest is None else [r for r in turns if r.solver == solver and fastest.solver in (r.solver, r.paired)]
 
 
 def _median(ours: Sequence[Run]) -> Run:

@@ -43,6 +43,8 @@ class Run:
     certified : bool
     seconds : float
         Wall time of the whole call; of the anchor, of asking all solvers whether they take the case.
+    paired : str
+        With which solver it took turns, alone on the machine, so that their seconds can be compared; empty for other runs.
     """
 
     case: str
@@ -57,6 +59,7 @@ class Run:
     scale: float
     certified: bool
     seconds: float
+    paired: str = ""
 
     @property
     def cut(self) -> bool:
@@ -82,7 +85,7 @@ class Run:
             If a field is missing or unknown.
         """
         kinds = {f.name: str(f.type) for f in fields(cls)}
-        if set(values) != set(kinds):
+        if set(values) not in (set(kinds), set(kinds) - {"paired"}):
             raise FileRefused(f"a run has the wrong fields: {sorted(set(values) ^ set(kinds))}")
         decoded: dict[str, Any] = {
             name: decode_float(value) if kinds[name].startswith("float") and value is not None else value

@@ -72,6 +72,7 @@ def _row(task: Mapping[str, Any], problem: Problem[Any], answer: Solution[Any], 
         scale=problem.scale(answer) if ok else 1.0,
         certified=answer.certified,
         seconds=seconds,
+        paired=task["paired"],
     )
 
 

@@ -58,6 +58,10 @@ def _strict(n_s: int, n_x: int) -> Problem[Any]:
     return LocalInformationPrivacy(joints.random_joint(n_s, n_x, 7), 0.3)
 
 
+def _uneven(n_s: int, n_x: int) -> Problem[Any]:
+    return LocalInformationPrivacy(joints.sparse_joint(n_s, n_x, 7), 1.0)
+
+
 def _differential(n_s: int, n_x: int) -> Problem[Any]:
     return LocalInformationPrivacy(joints.random_joint(n_s, n_x, 7), 1.0, notion="ldp")
 
@@ -257,6 +261,12 @@ FAMILIES = (
         ((2, 30), (2, 400), (3, 20), (6, 80), (12, 30), (18, 18), (20, 60)),
     ),
     Family("local information privacy, .3 nats", _strict, ((3, 60), (5, 20), (6, 13)), ((4, 24), (5, 14))),
+    Family(
+        "local information privacy, uneven cells",
+        _uneven,
+        ((3, 8), (4, 25), (4, 60), (7, 20)),
+        ((3, 20), (4, 40), (5, 15)),
+    ),
     Family("local differential privacy", _differential, ((3, 80), (4, 30), (7, 13)), ((4, 16), (5, 22))),
     Family(
         "local information privacy, Hamming",
@@ -331,11 +341,13 @@ FAMILIES = (
             (10**6, 2, 1),
             (30, 2, 3),
             (1000, 2, 3),
+            (30, 2, 5),
+            (600, 2, 4),
             (10, 4, 1),
             (300, 4, 1),
             (12, 20, 1),
         ),
-        ((12, 2, 1), (100, 2, 1), (2000, 2, 1), (10**5, 2, 1), (100, 2, 2), (40, 3, 1), (12, 9, 1)),
+        ((12, 2, 1), (100, 2, 1), (2000, 2, 1), (10**5, 2, 1), (100, 2, 2), (200, 2, 4), (40, 3, 1), (12, 9, 1)),
     ),
     Family("redaction, sequential", _sequential, _ones(10, 100, 3000), _ones(30, 600)),
     Family(

@@ -28,7 +28,7 @@ PROBE = 1.0
 """Seconds that such a prover gets at first; one that is stopped runs again among those that prove."""
 FEASIBLE_SHARE = 0.15
 """Share of the time limit that feasible solvers get, at most, before those that prove."""
-BEFORE = 0.2
+BEFORE = 0.1
 """How much of its predicted seconds feasible solvers get before a proof that is expected to end long before the limit."""
 CHEAP = 0.25
 """Share of the time left up to which a feasible solver that did not fit in its share runs before a long proof all the same."""
@@ -199,7 +199,7 @@ class Search(Generic[M]):
         soonest = min((predicted(c) for c in provers if self._unfinished(c)), default=math.inf)
         until = self.call.left - self._before_proofs(soonest)
         # Where a proof is expected soon, what it takes to judge another answer counts.
-        judging = max(self.call.judgings, default=0.0) if HOPE * soonest <= self.call.left else 0.0
+        judging = max(self.call.judgings, default=0.0) if self._soon(soonest) else 0.0
         for c in feasible:
             seconds = self.call.left - until
             if self._affords(c, seconds - judging):
@@ -231,12 +231,16 @@ class Search(Generic[M]):
     def _before_proofs(self, soonest: float) -> float:
         """Seconds of feasible solvers before the soonest proof: few where that is expected to end long before the limit."""
         left = self.call.left
-        if HOPE * soonest <= left or self._ends_surely(left / SLICE):
-            return max(QUICK * BEFORE, BEFORE * soonest)
+        if self._soon(soonest):
+            return BEFORE * max(QUICK, soonest)
         # Between a quarter and a half of what is left the part grows to what the proof itself is expected to take.
         late = 1.0 if SLICE * soonest >= 2 * left else max(0.0, SLICE * soonest / left - 1)
         before = (BEFORE + (1 - BEFORE) * late) * soonest
         return min(FEASIBLE_SHARE * self.call.time_limit, max(QUICK, before))
+
+    def _soon(self, soonest: float) -> bool:
+        """Whether the soonest proof is expected long before the limit."""
+        return HOPE * soonest <= self.call.left or self._ends_surely(self.call.left / SLICE)
 
     def _first_answer(self, c: Candidate, soonest: float) -> float:
         """Seconds in which the first answer is expected from a solver that may fit in what is left, where no proof does.
@@ -523,10 +527,14 @@ class Search(Generic[M]):
             return
         best = self._best
         self.lane = Lane(self.call.problem, None if best is None else best.answer, self.call.seed)
+        self.lane.add(beside, time.monotonic() + self.call.left - GRACE, self._alone_first(provers))
+
+    def _alone_first(self, provers: Sequence[Candidate]) -> float:
+        """Seconds that the provers have for themselves."""
         soonest = min((predicted(c) for c in provers if self._unfinished(c)), default=0.0)
-        soon = soonest < max(STARTING, self.call.left / SLICE)
-        delay = max(FITTING * soonest, STARTING / 2) if soon else 0.0
-        self.lane.add(beside, time.monotonic() + self.call.left - GRACE, delay)
+        if soonest < max(STARTING, self.call.left / SLICE):
+            return max(FITTING * soonest, STARTING / 2)
+        return soonest if self._ends_surely(self.call.left / FITTING) else 0.0
 
     def _collect(self) -> None:
         """Judge what has ended in the lane."""

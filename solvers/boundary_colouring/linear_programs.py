@@ -13,7 +13,7 @@ from privopt.arrays import Floats, Ints
 from privopt.core.highs import Least, Method, Rows, minimise
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
-from privopt.measures.colouring.steps import LARGEST, Pair, Step
+from privopt.measures.colouring.steps import LARGEST, Pair, Step, step
 from privopt.mechanisms import Colouring
 from privopt.models import DatasetGraph
 from privopt.problems.boundary_colouring.problem import BoundaryColouring
@@ -45,6 +45,8 @@ Often tenfold: the smaller the budget, the farther from there a vertex is not an
 """
 MAX_CELLS = 120_000
 """Vertices times colours for three colours; fewer for more."""
+INSIDE = 2.0**-44
+"""Share of a budget that a program in several colours leaves free, where nothing is prescribed: rounding then asks for no repair."""
 SHORT = 1.0
 """Predicted seconds up to which what HiGHS does between two looks at the clock (its presolve, at most half of them) is no delay."""
 
@@ -382,7 +384,7 @@ class KColourLp(Solver[BoundaryColouring]):
         small, factor = _smaller(problem).graph, 5.0 if problem.objective == "worst_case" else 1.0
         cells = (small.size + small.edge_count * (1 + (problem.delta > 0))) * problem.k
         if _mixed(small, problem.epsilon):
-            return 0.05 + factor * (7.5e-9 if problem.delta > 0 else 4.7e-9) * float(cells) ** 2
+            return 0.05 + factor * (7.5e-9 if problem.delta > 0 else 3.5e-9) * float(cells) ** 2
         return 0.05 + factor * 2.5e-7 * math.pow(cells, 1.45)
 
     def polls(self, problem: BoundaryColouring) -> bool:
@@ -405,7 +407,8 @@ class KColourLp(Solver[BoundaryColouring]):
         """Propose the optimum with its multipliers."""
         small, mean = _smaller(problem), problem.objective == "accuracy"
         fixed = None if problem.prescribed is None else (problem.prescribed.sites, problem.prescribed.rows)
-        program = Program(small.graph, problem.step, small.weights if mean else None, fixed)
+        one = problem.step if fixed is not None else step(problem.epsilon, problem.delta, INSIDE)
+        program = Program(small.graph, one, small.weights if mean else None, fixed)
         best = best_distributions(program, (0.9 if fixed is None else 0.45) * budget.remaining)
         if best is None:
             witness = None if fixed is None else contradiction(program, 0.9 * budget.remaining)

@@ -41,6 +41,9 @@ BELOW = (1e-9, 1e-8, 1e-7, 3e-7, 6e-7, 1e-6, 1e-5)
 HIGHEST = 64.0
 """Levels above this are not searched: a lift of e^64 is as good as none."""
 
+FREE = 2.0**-40
+"""Share of a bound on maximal leakage that the program leaves free: what rounding to integer weights adds needs no repair."""
+
 MARGIN = 1e-11
 """A program's value counts as within the room up to this, relative to max(1, room)."""
 
@@ -222,7 +225,8 @@ def _ratios(space: Space, budget: Budget, few: bool) -> Proposal:
 
 def _guess(space: Space, budget: Budget, few: bool) -> Proposal:
     """Maximal leakage, either way."""
-    limit = None if space.problem.max_leakage is None else math.exp(min(700.0, space.problem.budget))
+    most = min(700.0, space.problem.budget * (1.0 - FREE))
+    limit = None if space.problem.max_leakage is None else math.exp(most)
     best = least_guess(space, limit, budget, few=few)
     posteriors = best.multipliers + 1e-300 * space.prior
     bound, dual = better_bound(space, posteriors, best.matrix)

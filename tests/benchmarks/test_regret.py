@@ -123,6 +123,47 @@ def test_slow_is_what_takes_longer_than_the_fastest_proof() -> None:
     assert slowest([only(ours, proof)])[0].fastest == 0.5
 
 
+def test_seconds_are_compared_where_the_two_took_turns() -> None:
+    ours = run(SOLVE, 1.0, 4.0, status="OPTIMAL")
+    proof = run("proves", 1.0, 0.5, status="OPTIMAL")
+    turns = [
+        run(solver, None, seconds, status="OPTIMAL", repetition=i, paired=other)
+        for i, (mine, his) in enumerate(((0.9, 0.7), (0.6, 0.9), (6.0, 0.8)))
+        for solver, other, seconds in ((SOLVE, "proves", mine), ("proves", SOLVE, his))
+    ]
+    stand = only(ours, proof, *turns)
+    assert (stand.seconds, stand.fastest, stand.objective) == (0.9, 0.8, 1.0)
+    assert stand.late == 1.0
+    assert not stand.slow
+    assert only(ours, proof, run("faster", 1.0, 0.1, status="OPTIMAL"), *turns).seconds == 4.0
+
+
+def test_solve_and_the_fastest_take_turns_where_it_may_have_been_slow(tmp_path: Path) -> None:
+    case = find_case("redaction/records-12")
+    job = Measuring(tmp_path, (1.0,), 2, ("optimal",))
+    job.known = [
+        replace(r, case=case.name)
+        for r in (
+            replace(ZERO, reason="optimal"),
+            run(SOLVE, 1.0, 0.9, 1.0, status="OPTIMAL"),
+            run(SOLVE, 1.0, 0.9, 1.0, status="OPTIMAL", repetition=1),
+            run("optimal", 1.0, 0.5, 1.0, status="OPTIMAL"),
+        )
+    ]
+    job.run([case])
+    turns = [r for r in read_runs(tmp_path) if r.paired]
+    assert [(r.solver, r.paired, r.repetition) for r in turns] == [
+        (SOLVE, "optimal", 0),
+        ("optimal", SOLVE, 0),
+        (SOLVE, "optimal", 1),
+        ("optimal", SOLVE, 1),
+    ]
+    assert all(r.certified for r in turns)
+    before = len(job.known)
+    job.run([case])
+    assert len(job.known) == before
+
+
 def test_the_anchor_is_noticed_where_a_solver_does_better() -> None:
     assert only(run(SOLVE, 0.0, winner="anchor"), run("better", 1.0)).stayed
     assert not only(run(SOLVE, 0.0, winner="anchor"), run("same", 0.0)).stayed

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from instances.planted import WIDE, Merging, Noting, planted_only
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import privopt as po
 from privopt.core.beside import Lane, two_cores
 from privopt.core.isolate import SolverFailure, SolverTimeout
+from privopt.core.predictions import timings
 
 
 def _bottleneck(symbols: int) -> po.InformationBottleneck:
@@ -108,6 +111,31 @@ def test_improvers_run_beside_a_prover(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "self-consistent" in lanes[0]
     assert solution.status.ok
     assert any("self-consistent" in line for line in solution.alternatives)
+
+
+@pytest.mark.skipif(not two_cores(), reason="one core: nothing runs beside")
+@pytest.mark.parametrize(("proof", "alone"), [(5.0, True), (16.0, False)])
+def test_a_proof_that_is_sure_to_end_in_time_is_not_slowed_before_its_prediction_is_over(
+    proof: float, alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delays: list[float] = []
+
+    @dataclass(frozen=True)
+    class Sure(Noting):
+        guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.OPTIMAL
+        seconds: ClassVar[float] = proof
+
+    @dataclass(frozen=True)
+    class Quick(Merging):
+        name: ClassVar[str] = "quick"
+        seconds: ClassVar[float] = 0.01
+
+    planted_only(monkeypatch, Sure, Merging, Quick)
+    monkeypatch.setattr("privopt.core.portfolio.may_run_beside", lambda c: True)
+    monkeypatch.setattr(Lane, "add", lambda lane, entries, deadline, delay: delays.append(delay))
+    monkeypatch.setattr("privopt.core.predictions.work_here", lambda: timings().work)
+    po.solve(WIDE, time_limit=18.0)
+    assert delays == [proof if alone else 0.0]
 
 
 def _solved_by_a_daemon(answers: Any) -> None:
