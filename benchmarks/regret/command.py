@@ -80,9 +80,7 @@ def dispatch_command(
     when, begun = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"), time.monotonic()
     known = read_runs(folder)
     if against is not None:
-        known += [
-            run for run in known_of([against]) if run.solver not in (SOLVE, ANCHOR) and not run.paired
-        ]
+        known += [run for run in known_of([against]) if run.solver not in (SOLVE, ANCHOR) and not run.paired]
     job = Measuring(
         folder, tuple(limits) or LIMITS[quick], repetitions or REPETITIONS[quick], solvers, known=known
     )

@@ -275,9 +275,7 @@ def _failure(task: dict[str, Any], reason: str, seconds: float) -> Run:
 def runs_of(runs: Sequence[Run], case: str, solver: str, limit: float | None = None) -> list[Run]:
     """The rows of a solver on a case, at one limit or at all, without those that took turns."""
     return [
-        r
-        for r in runs
-        if r.case == case and r.solver == solver and limit in (None, r.limit) and not r.paired
+        r for r in runs if r.case == case and r.solver == solver and limit in (None, r.limit) and not r.paired
     ]
 
 

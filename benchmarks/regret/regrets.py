@@ -118,7 +118,11 @@ def standing(case: str, limit: float, rows: Sequence[Run]) -> Standing:
 
 def _turns(turns: Sequence[Run], solver: str, fastest: Run | None) -> list[Run]:
     """The runs of a solver that took turns, ``solve`` with the fastest by name."""
-    return [] if fastest is None else [r for r in turns if r.solver == solver and fastest.solver in (r.solver, r.paired)]
+    return (
+        []
+        if fastest is None
+        else [r for r in turns if r.solver == solver and fastest.solver in (r.solver, r.paired)]
+    )
 
 
 def _median(ours: Sequence[Run]) -> Run:

@@ -233,8 +233,8 @@ class Search(Generic[M]):
         left = self.call.left
         if self._soon(soonest):
             return BEFORE * max(QUICK, soonest)
-        # Between a quarter and a half of what is left the part grows to what the proof itself is expected to take.
-        late = 1.0 if SLICE * soonest >= 2 * left else max(0.0, SLICE * soonest / left - 1)
+        # Between a half of what is left and all of it the part grows to what the proof itself is expected to take.
+        late = 1.0 if soonest >= left else max(0.0, NEARLY * soonest / left - 1)
         before = (BEFORE + (1 - BEFORE) * late) * soonest
         return min(FEASIBLE_SHARE * self.call.time_limit, max(QUICK, before))
 
@@ -532,7 +532,7 @@ class Search(Generic[M]):
     def _alone_first(self, provers: Sequence[Candidate]) -> float:
         """Seconds that the provers have for themselves."""
         soonest = min((predicted(c) for c in provers if self._unfinished(c)), default=0.0)
-        if soonest < max(STARTING, self.call.left / SLICE):
+        if soonest < max(STARTING, self.call.left / NEARLY):
             return max(FITTING * soonest, STARTING / 2)
         return soonest if self._ends_surely(self.call.left / FITTING) else 0.0
 

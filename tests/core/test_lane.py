@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import privopt as po
 from privopt.core.beside import Lane, two_cores
 from privopt.core.isolate import SolverFailure, SolverTimeout
+from privopt.core.portfolio import FITTING
 from privopt.core.predictions import timings
 
 
@@ -114,9 +115,9 @@ def test_improvers_run_beside_a_prover(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(not two_cores(), reason="one core: nothing runs beside")
-@pytest.mark.parametrize(("proof", "alone"), [(5.0, True), (16.0, False)])
+@pytest.mark.parametrize(("proof", "alone"), [(5.0, FITTING * 5.0), (10.0, 10.0), (16.0, 0.0)])
 def test_a_proof_that_is_sure_to_end_in_time_is_not_slowed_before_its_prediction_is_over(
-    proof: float, alone: bool, monkeypatch: pytest.MonkeyPatch
+    proof: float, alone: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     delays: list[float] = []
 
@@ -135,7 +136,7 @@ def test_a_proof_that_is_sure_to_end_in_time_is_not_slowed_before_its_prediction
     monkeypatch.setattr(Lane, "add", lambda lane, entries, deadline, delay: delays.append(delay))
     monkeypatch.setattr("privopt.core.predictions.work_here", lambda: timings().work)
     po.solve(WIDE, time_limit=18.0)
-    assert delays == [proof if alone else 0.0]
+    assert delays == [pytest.approx(alone)]
 
 
 def _solved_by_a_daemon(answers: Any) -> None:
