@@ -264,9 +264,10 @@ class Search(Generic[M]):
 
     def _only_hope(self, c: Candidate, seconds: float) -> bool:
         """Whether there is no answer, nobody is expected to end in twice some seconds, and this one the soonest, may be."""
-        if self._answered or not NEARLY * seconds < predicted(c) <= HOPE * seconds:
+        if self._answered or not seconds < predicted(c) <= HOPE * seconds:
             return False
-        return all(predicted(o) > predicted(c) for o in self.takers if o is not c and self._unfinished(o))
+        least = max(predicted(c), NEARLY * seconds)
+        return all(predicted(o) > least for o in self.takers if o is not c and self._unfinished(o))
 
     def _before_long_proofs(self, feasible: Sequence[Candidate], soonest: float) -> None:
         """Whoever has not run and is far quicker than any proof, where nothing else runs it beside that.
@@ -404,7 +405,8 @@ class Search(Generic[M]):
         sure = [predicted(o) for o in provers[1:] if o.polls and o.guarantee is Guarantee.OPTIMAL]
         if c.guarantee is not Guarantee.OPTIMAL and min(sure, default=math.inf) <= left:
             return min(SLICE * predicted(c), left / 3, max(predicted(c), left - FITTING * min(sure)))
-        most = MOSTLY if ends_surely(c, left / 2) else 0.6
+        hopeless = all(predicted(o) > HOPE * left for o in provers[1:] if o.polls)
+        most = MOSTLY if hopeless or ends_surely(c, left / 2) else 0.6
         several = min(max(SLICE * predicted(c), left / 3), most * left)
         return max(several, min(FITTING * predicted(c), left)) if predicted(c) <= left else several
 

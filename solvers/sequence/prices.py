@@ -114,10 +114,10 @@ HOPELESS = 4.0
 
 LEAST_UNIT = 1e-4
 """Of costs, relative to the largest one: smaller ones make coefficients that programs do not end with."""
-PEAKED, LARGE = 2.0, 2500
+PEAKED, LARGE = 2.0, 1500
 """How many times as long as at the belief that is measured a program of so many cells may take at those that releases lead to."""
 
-LATE = 0.25
+LATE = 0.5
 """Seconds past the deadline that the judgement of a policy is predicted to end, at most."""
 
 

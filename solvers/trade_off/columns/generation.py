@@ -18,7 +18,7 @@ from privopt.solvers.trade_off.columns.program import Program, channel_of, kept
 from privopt.solvers.trade_off.columns.search import Search
 from privopt.solvers.trade_off.mergings import impossible, proposed
 
-LOCAL, LOCAL_ONLY, EXACT = 0.55, 0.7, 0.9
+LOCAL, LOCAL_ONLY, EXACT = 0.55, 0.7, 0.85
 """Shares of the time up to which the first local pricing runs, where the proof is hoped for and where not, and all pricing."""
 
 FIRST_READY, READY = 0.2, 0.03
@@ -197,7 +197,7 @@ class Generation:
             self._keep(at, search)
             if not search.done or search.tolerance <= finest or -search.least > search.tolerance / FINER:
                 break
-            search.refine(max(finest, search.tolerance / FINER))
+            search.refine(max(finest, search.tolerance / FINER), self._exact)
         self.nodes += search.nodes
         self._took, self._hard = time.monotonic() - begun, not search.done
         return search

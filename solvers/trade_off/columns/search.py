@@ -171,23 +171,26 @@ class Search:
         while not self.done and budget.remaining > 0 and self.least > enough and self.size < largest:
             self.step()
 
-    def refine(self, tolerance: float) -> None:
-        """Seek a smaller tolerance: boxes that were good enough are open again where they no longer are."""
+    def refine(self, tolerance: float, budget: Budget) -> None:
+        """Seek a smaller tolerance: boxes that were good enough are open again where they no longer are, as far as the time reaches."""
         self.tolerance = tolerance
         self._write(0.0)
         shut, self._shut, self.closed = self._shut, [], math.inf
-        unseen: list[Node] = []
+        unseen: list[tuple[float, Node]] = []
         for bound, node, point in shut:
             if point is None and bound < self.least - tolerance:
-                unseen.append(node)
+                unseen.append((bound, node))
             elif point is None:
                 self._shut_off(bound, node)
             else:
                 self._sort_in(node, bound, point)
-        self.nodes -= len(unseen)
-        self.size -= self._leaf_size * len(unseen)
-        for i in range(0, len(unseen), 2 * BATCH):
-            self._examine(unseen[i : i + 2 * BATCH])
+        while unseen and budget.remaining > 0:
+            some, unseen = unseen[: 2 * BATCH], unseen[2 * BATCH :]
+            self.nodes -= len(some)
+            self.size -= self._leaf_size * len(some)
+            self._examine([node for _, node in some])
+        for bound, node in unseen:
+            self._shut_off(bound, node)
 
     def _write(self, near: float) -> None:
         """Keep as many decimals of slopes as tell bounds apart that differ by ``near``, all where it is 0."""

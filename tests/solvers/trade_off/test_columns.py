@@ -440,6 +440,21 @@ def test_columns_that_are_nearly_one_are_one(copies: float) -> None:
     assert kept.tolist() == columns.tolist()
 
 
+def test_without_time_a_finer_tolerance_loses_nothing_that_is_proved() -> None:
+    cost, prices = priced(0)
+    search = Search(cost, prices, 0.05)
+    search.run(UNLIMITED)
+    before, nodes = search.bound, search.nodes
+    search.refine(1e-6, po.Budget(0.0))
+    assert (search.bound, search.nodes) == (before, nodes)
+    search.refine(1e-6, UNLIMITED)
+    search.run(UNLIMITED)
+    fine = Search(cost, prices, 1e-6)
+    fine.run(UNLIMITED)
+    assert before <= search.bound + 1e-12
+    assert search.bound == pytest.approx(fine.bound, abs=2e-6)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_search_goes_on_to_finer_tolerances(seed: int) -> None:
     """Boxes that were good enough are open again: the bound ends where that of a fine search does, and its tree proves it."""
@@ -449,7 +464,7 @@ def test_a_search_goes_on_to_finer_tolerances(seed: int) -> None:
         search.run(UNLIMITED)
         before = search.bound
         for tolerance in (5e-3, 1e-6):
-            search.refine(tolerance)
+            search.refine(tolerance, UNLIMITED)
             search.run(UNLIMITED)
             assert search.done
             assert search.bound >= before - 1e-12
