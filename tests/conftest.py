@@ -63,6 +63,8 @@ def pytest_configure() -> None:
     Some environments write no bytecode: each of some hundred processes would compile the package and the tests again.
     In the background of a shell, processes ignore Ctrl+C.
     """
+    # Workers inherit it: where each has a thread a core, products of matrices wait for each other, for up to seven times as long.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     if threading.current_thread() is threading.main_thread():
