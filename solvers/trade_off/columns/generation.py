@@ -120,7 +120,7 @@ class Generation:
         self.best: Proof | None = None
         self.nodes, self.stop = 0, "out of time"
         self._local = budget.earlier(1 - (LOCAL if hopeful else LOCAL_ONLY))
-        self._took, self._hard = 0.0, False
+        self._took, self._hard, self._improving = 0.0, False, 0.0
         self._exact = budget.earlier(1 - EXACT)
         self.pool = Pool(Program(problem), columns, budget.seed, self._exact.deadline)
 
@@ -161,7 +161,7 @@ class Generation:
                 stalls += 1
         if self.closed:
             self.stop = "gap closed"
-        elif self._exact.remaining > 0:
+        elif self._exact.remaining > self._improving:
             self.stop = "no further progress"
 
     def descend(self, *, alone: bool = False) -> None:
@@ -169,11 +169,12 @@ class Generation:
         quiet = 0
         while (
             quiet < QUIET
-            and self._local.remaining > 0
+            and self._local.remaining > self._improving
             and self.analytic - self.pool.objective > self.tolerance
         ):
-            before = self.pool.objective
+            before, begun = self.pool.objective, time.monotonic()
             self.pool.improve()
+            self._improving = time.monotonic() - begun
             self.budget.report(self.pool.objective, self.bound, fraction=0.3)
             ready = FIRST_READY if self.best is None else READY
             best, left = self.pool.best, ready * (self.bound - self.pool.objective)
