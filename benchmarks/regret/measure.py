@@ -25,7 +25,7 @@ from typing import IO, Any
 
 import psutil
 
-from privopt.benchmarks.regret.regrets import MORE, standing
+from privopt.benchmarks.regret.regrets import MORE, standing, turns_of
 from privopt.benchmarks.regret.rows import ANCHOR, SOLVE, Run, append_runs, read_runs
 from privopt.benchmarks.regret.worker import STUCK
 from privopt.benchmarks.runner.case import Case
@@ -185,11 +185,11 @@ class Measuring:
         first = standing(case.name, limit, [r for r in rows if not r.paired])
         if first.fastest is None or first.seconds <= MORE:
             return
-        done = [r for r in rows if r.limit == limit and first.fastest_by in (r.solver, r.paired) and r.paired]
+        done = {(r.solver, r.repetition) for r in turns_of(rows, limit, first.fastest_by)}
         for repetition in range(self.repetitions):
             for solver, other in ((SOLVE, first.fastest_by), (first.fastest_by, SOLVE)):
-                if not any((r.solver, r.repetition) == (solver, repetition) for r in done):
-                    self._ask({**_task(case, solver, limit, repetition), "paired": other}, worker)
+                if (solver, repetition) not in done:
+                    self._ask(_task(case, solver, limit, repetition, other), worker)
 
     def _side_by_side(self, tasks: Sequence[dict[str, Any]], free: list[Worker]) -> None:
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -250,8 +250,8 @@ def limits_of(case: Case, limits: Sequence[float]) -> list[float]:
     return sorted(limit for limit in limits if limit < LONGEST or case.long)
 
 
-def _task(case: Case, solver: str, limit: float, repetition: int) -> dict[str, Any]:
-    return {"case": case.name, "solver": solver, "limit": limit, "repetition": repetition, "paired": ""}
+def _task(case: Case, solver: str, limit: float, repetition: int, paired: str = "") -> dict[str, Any]:
+    return {"case": case.name, "solver": solver, "limit": limit, "repetition": repetition, "paired": paired}
 
 
 def _failure(task: dict[str, Any], reason: str, seconds: float) -> Run:

@@ -83,7 +83,6 @@ def standings(runs: Sequence[Run]) -> list[Standing]:
 def standing(case: str, limit: float, rows: Sequence[Run]) -> Standing:
     """Where ``solve`` stands on one case at a limit at which it ran, by the rows of that case."""
     runs = [r for r in rows if not r.paired]
-    turns = [r for r in rows if r.paired and r.limit == limit]
     ours = [r for r in runs if r.solver == SOLVE and r.limit == limit]
     middle = _median(ours)
     refused = middle.status == "REFUSED"  # too large to be judged within the limit: by name as well
@@ -96,6 +95,7 @@ def standing(case: str, limit: float, rows: Sequence[Run]) -> Standing:
     anchor = next((r for r in reversed(runs) if r.solver == ANCHOR), None)
     proved = [r for r in rivals if r.status == "OPTIMAL"] if middle.closed else []
     fastest = min(proved, key=lambda r: r.seconds, default=None)
+    turns = [] if fastest is None else turns_of(rows, limit, fastest.solver)
     return Standing(
         case=case,
         limit=limit,
@@ -107,22 +107,18 @@ def standing(case: str, limit: float, rows: Sequence[Run]) -> Standing:
         best_by="" if best is None else best.solver,
         anchor=None if anchor is None else anchor.objective,
         regret=regret(middle, best, None if anchor is None else anchor.objective),
-        seconds=statistics.median(r.seconds for r in _turns(turns, SOLVE, fastest) or ours),
-        late=max(0.0, *(r.seconds - limit for r in [*ours, *turns] if r.solver == SOLVE)),
+        seconds=statistics.median(r.seconds for r in [r for r in turns if r.solver == SOLVE] or ours),
+        late=max(0.0, *(r.seconds - limit for r in rows if r.solver == SOLVE and r.limit == limit)),
         fastest=None
         if fastest is None
-        else statistics.median(r.seconds for r in _turns(turns, fastest.solver, fastest) or [fastest]),
+        else statistics.median(r.seconds for r in [r for r in turns if r.solver != SOLVE] or [fastest]),
         fastest_by="" if fastest is None else fastest.solver,
     )
 
 
-def _turns(turns: Sequence[Run], solver: str, fastest: Run | None) -> list[Run]:
-    """The runs of a solver that took turns, ``solve`` with the fastest by name."""
-    return (
-        []
-        if fastest is None
-        else [r for r in turns if r.solver == solver and fastest.solver in (r.solver, r.paired)]
-    )
+def turns_of(rows: Sequence[Run], limit: float, solver: str) -> list[Run]:
+    """The runs at a limit in which ``solve`` and a solver by name took turns."""
+    return [r for r in rows if r.paired and r.limit == limit and solver in (r.solver, r.paired)]
 
 
 def _median(ours: Sequence[Run]) -> Run:

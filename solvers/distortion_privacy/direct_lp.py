@@ -41,7 +41,7 @@ BELOW = (1e-9, 1e-8, 1e-7, 3e-7, 6e-7, 1e-6, 1e-5)
 HIGHEST = 64.0
 """Levels above this are not searched: a lift of e^64 is as good as none."""
 
-FREE = 2.0**-40
+INSIDE = 2.0**-40
 """Share of a bound on maximal leakage that the program leaves free: what rounding to integer weights adds needs no repair."""
 
 MARGIN = 1e-11
@@ -225,7 +225,7 @@ def _ratios(space: Space, budget: Budget, few: bool) -> Proposal:
 
 def _guess(space: Space, budget: Budget, few: bool) -> Proposal:
     """Maximal leakage, either way."""
-    most = min(700.0, space.problem.budget * (1.0 - FREE))
+    most = min(700.0, space.problem.budget * (1.0 - INSIDE))
     limit = None if space.problem.max_leakage is None else math.exp(most)
     best = least_guess(space, limit, budget, few=few)
     posteriors = best.multipliers + 1e-300 * space.prior

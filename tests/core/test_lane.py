@@ -16,7 +16,6 @@ import privopt as po
 from privopt.core.beside import Lane, two_cores
 from privopt.core.isolate import SolverFailure, SolverTimeout
 from privopt.core.portfolio import FITTING
-from privopt.core.predictions import timings
 
 
 def _bottleneck(symbols: int) -> po.InformationBottleneck:
@@ -134,7 +133,6 @@ def test_a_proof_that_is_sure_to_end_in_time_is_not_slowed_before_its_prediction
     planted_only(monkeypatch, Sure, Merging, Quick)
     monkeypatch.setattr("privopt.core.portfolio.may_run_beside", lambda c: True)
     monkeypatch.setattr(Lane, "add", lambda lane, entries, deadline, delay: delays.append(delay))
-    monkeypatch.setattr("privopt.core.predictions.work_here", lambda: timings().work)
     po.solve(WIDE, time_limit=18.0)
     assert delays == [pytest.approx(alone)]
 

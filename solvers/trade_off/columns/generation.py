@@ -196,7 +196,8 @@ class Generation:
         while True:
             search.run(self._exact)
             self._keep(at, search)
-            if not search.done or search.tolerance <= finest or -search.least > search.tolerance / FINER:
+            ended = not search.done or self._exact.remaining == 0
+            if ended or search.tolerance <= finest or -search.least > search.tolerance / FINER:
                 break
             search.refine(max(finest, search.tolerance / FINER), self._exact)
         self.nodes += search.nodes
