@@ -11,9 +11,10 @@ from typing import Any, Generic
 
 from privopt.core.alarm import raise_alarm
 from privopt.core.beside import Outcome
+from privopt.core.expected import ends_surely, proving
 from privopt.core.isolate import PATIENCE, SolverFailure, SolverTimeout, describe
 from privopt.core.judge import BEATEN, contradicts, judge, with_bound
-from privopt.core.portfolio import FEASIBLE_SHARE, Search, best_of, ends_surely, proving, winner_of
+from privopt.core.portfolio import FEASIBLE_SHARE, Search, best_of, winner_of
 from privopt.core.predictions import corrected
 from privopt.core.problem import M, Problem
 from privopt.core.reformulation import propose, seen_by

@@ -10,14 +10,24 @@ from typing import Any, Generic, Protocol
 
 from privopt.core.alarm import raise_alarm
 from privopt.core.beside import CUT, GRACE, STARTING, Ended, Lane, Outcome, may_run_beside, two_cores
-from privopt.core.isolate import PATIENCE, child_is_ready, is_isolated, may_have_children, of_the_package
+from privopt.core.expected import (
+    FITTING,
+    HOPE,
+    PROVING,
+    SLICE,
+    ends_surely,
+    last_resorts,
+    predicted,
+    proving,
+    ready_after,
+)
+from privopt.core.isolate import PATIENCE, is_isolated, may_have_children, of_the_package
 from privopt.core.judge import contradicts, with_bound
 from privopt.core.problem import M, Problem
 from privopt.core.solution import Solution, Status, standing
 from privopt.core.solver import Candidate, Guarantee, ran_out
 from privopt.core.trace import Reached
 
-PROVING = (Guarantee.OPTIMAL, Guarantee.BOUNDED)
 QUICK = 0.1
 """Predicted seconds of a prover that runs before anything else."""
 INSTANT = 0.02
@@ -36,20 +46,13 @@ ALIKE = 1e-9
 """Objectives that differ by less, relative to the problem's scale, count as equal."""
 LONGER = 1.2
 """How many times as long as before a solver that cannot be stopped must have to run again when nobody else is left."""
-FITTING = 1.4
-"""How many times its predicted seconds a prover gets at least, where it is predicted to end in what is left."""
 NEARLY = 2.0
 """A prediction of this many times what is left may still be met: the first answer has all of it."""
-HOPE = 10.0
-"""A prediction of this many times what is left may be met where nothing is known but the anchor: the table is off by that, at most."""
-SLICE = 4.0
-"""How many times its predicted seconds a prover may take while others wait."""
-
 OVERTIME = 1.0
 """Seconds past what is left that the second process has at most until its deadline: what is kept for judging may be for long checks of bounds."""
 
 MOSTLY = 0.8
-"""Share of what is left that one gets at most which is sure to close the gap in half of it."""
+"""Share of what is left that one gets at most which is sure to close the gap in half of it, or beside none that may end."""
 
 
 class Call(Protocol[M]):
@@ -108,56 +111,6 @@ class Call(Protocol[M]):
     ) -> Solution[M]:
         """Judge what a candidate proposed elsewhere, or take down why it did not."""
         ...
-
-
-def proving(takers: Sequence[Candidate], seconds: float) -> list[Candidate]:
-    """Those that bound the optimum: first what is predicted to end in time, the soonest first, then what improves until it is stopped."""
-    provers = [c for c in takers if c.guarantee in PROVING]
-    safe = _whole(provers, seconds)
-    fitting = sorted((c for c in provers if _fits(c, seconds) or c in safe), key=_precedence)
-    longer = [c for c in provers if c not in fitting and c.polls]
-    return fitting + sorted(longer, key=lambda c: (_hopeless(c, longer, seconds), predicted(c) > seconds))
-
-
-def _fits(c: Candidate, seconds: float) -> bool:
-    """Whether a prover is expected to end in some seconds, with room for an error that is smaller where it is sure to close the gap."""
-    return predicted(c) <= 0.5 * seconds or ends_surely(c, seconds / FITTING)
-
-
-def _precedence(c: Candidate) -> float:
-    """Predicted seconds; of one that is sure to close the gap a fraction of them.
-
-    A bound that may stay loose goes before it only where it is far sooner.
-    """
-    sure = c.polls and c.guarantee is Guarantee.OPTIMAL
-    return _ready_after(c) / (HOPE if sure else 1.0)
-
-
-def ends_surely(c: Candidate, seconds: float) -> bool:
-    """Whether a prover that polls is sure to close the gap, and predicted to end in some seconds."""
-    return c.polls and c.guarantee is Guarantee.OPTIMAL and predicted(c) <= seconds
-
-
-def _hopeless(c: Candidate, others: Sequence[Candidate], seconds: float) -> bool:
-    """Whether a prover is predicted to take several times what there is, and another one less than half as long."""
-    return predicted(c) > SLICE * seconds and any(2 * predicted(o) < predicted(c) for o in others)
-
-
-def _whole(provers: Sequence[Candidate], seconds: float) -> list[Candidate]:
-    """Those that need a process and are expected to end in some seconds, where no other is, nor in twice as many."""
-    if any(c.polls and predicted(c) <= 2 * seconds for c in provers):
-        return []
-    return [c for c in provers if not c.polls and _ready_after(c) <= seconds]
-
-
-def _ready_after(c: Candidate) -> float:
-    """Predicted seconds with the start of a process, where a solver needs one of its own and none is ready."""
-    return predicted(c) + (0.0 if c.polls or child_is_ready() else PATIENCE)
-
-
-def predicted(c: Candidate) -> float:
-    """Predicted seconds of a candidate; inf where there is no number."""
-    return math.inf if c.seconds is None or math.isnan(c.seconds) else c.seconds
 
 
 @dataclass
@@ -371,7 +324,7 @@ class Search(Generic[M]):
             left = self.call.left
             if not c.polls and self._answered:
                 after = [predicted(o) for o in provers[i + 1 :] if o.polls and self._unfinished(o)]
-                if after and min(after) <= left < _ready_after(c) + min(after):
+                if after and min(after) <= left < ready_after(c) + min(after):
                     continue  # it would take the time of one that ends in it, and may still run afterwards
             seconds = self._slice(c, provers[i:])
             if self._longer(c, seconds):
@@ -392,14 +345,14 @@ class Search(Generic[M]):
         others = [o for o in self.takers if self._unfinished(o)]
         if not c.polls:
             waiting = [o for o in provers if self._unfinished(o)]
-            share = left if c in _whole(waiting, left) else left / 3
+            share = left if c in last_resorts(waiting, left) else left / 3
             return min(SLICE * predicted(c) + PATIENCE, share) if len(others) > 1 else left
         if self._alone(c, others):
             return left
         if not any(after.polls for after in provers[1:]):
             if self._bound_may_improve(c, left / 2):
                 return left / 2
-            if c.name in self.cut and any(_ready_after(o) <= left / SLICE for o in provers[1:]):
+            if c.name in self.cut and any(ready_after(o) <= left / SLICE for o in provers[1:]):
                 return left / 3  # it has taken longer than predicted: those that are soon done come first
             return left if self._answered or not self._may_answer(c, 0.4 * left) else 0.6 * left
         sure = [predicted(o) for o in provers[1:] if o.polls and o.guarantee is Guarantee.OPTIMAL]
@@ -426,7 +379,7 @@ class Search(Generic[M]):
     def _alone(self, c: Candidate, others: Sequence[Candidate]) -> bool:
         """Whether all that is left is for this one: no other could end in it, or all are far slower where none can."""
         left = self.call.left
-        could = [o for o in others if o is not c and (o.polls or _ready_after(o) <= left)]
+        could = [o for o in others if o is not c and (o.polls or ready_after(o) <= left)]
         slower = max(left, 2 * predicted(c))
         return not could or (2 * predicted(c) > left and all(predicted(o) > slower for o in could))
 

@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import privopt as po
 from privopt.core.beside import Lane, two_cores
+from privopt.core.expected import FITTING
 from privopt.core.isolate import SolverFailure, SolverTimeout
-from privopt.core.portfolio import FITTING
 
 
 def _bottleneck(symbols: int) -> po.InformationBottleneck:

@@ -12,7 +12,7 @@ from instances.planted import WIDE, Merging, Noting, Planted, Using, planted_onl
 
 import privopt as po
 from privopt.core import predictions
-from privopt.core.portfolio import proving
+from privopt.core.expected import proving
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def test_who_took_longer_than_predicted_waits_for_proofs_that_are_soon_done(
 
     planted_only(monkeypatch, Overrunning, Soon)
     monkeypatch.setattr("privopt.core.isolate.believed", lambda solver, problem: True)  # all run here
-    monkeypatch.setattr("privopt.core.portfolio.child_is_ready", lambda: True)
+    monkeypatch.setattr("privopt.core.expected.child_is_ready", lambda: True)
     monkeypatch.setattr("privopt.core.portfolio.STARTING", 1e3)  # nothing runs beside
     monkeypatch.setattr(predictions, "work_here", lambda: predictions.timings().work)
     po.solve(WIDE, time_limit=3.0)
