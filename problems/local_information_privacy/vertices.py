@@ -125,6 +125,37 @@ def batches(n: int, k: int) -> Iterator[Ints]:
         yield flat.reshape(-1, k)
 
 
+def balanced(
+    sets: Iterator[tuple[int, ...]], supports: Ints, low: Floats, high: Floats
+) -> Iterator[tuple[Ints, Ints]]:
+    """Each support with each set of tight rows that has a solution there, about BATCH at a time.
+
+    A tight row with entries of one sign only leaves no room for v >= 0 with sum 1.
+
+    Parameters
+    ----------
+    sets : iterator of tuple
+        The rows to make tight, as many in each.
+    supports : array (b, k)
+    low, high : array (t, n)
+        Between which the entries of the rows that may be made tight are.
+
+    Yields
+    ------
+    supports : array (m, k)
+    tight : array (m, k - 1)
+    """
+    below, above = (np.zeros((len(low), len(supports)), dtype=bool) for _ in range(2))
+    for places in supports.T:
+        below |= (low <= 0)[:, places]
+        above |= (high >= 0)[:, places]
+    room = below & above
+    while tight := list(islice(sets, max(1, BATCH // len(supports)))):
+        rows = np.array(tight, dtype=np.int64).reshape(len(tight), supports.shape[1] - 1)
+        which = np.argwhere(room[rows].all(axis=1))
+        yield supports[which[:, 1]], rows[which[:, 0]]
+
+
 # the proof: every basis of the polytope in balls, and in rationals where balls leave open whether it counts
 
 
@@ -138,8 +169,8 @@ def least_vertex_cost(data: LocalInformationPrivacyData, prices: Floats, seconds
     """
     checked = _Bases(data, prices)
     ends = time.monotonic() + seconds
-    for support, tight in checked.choices():
-        checked.take(support, tight, ends)
+    for supports, tight in checked.choices():
+        checked.take(supports, tight, ends)
         if time.monotonic() > ends:
             return None
     return checked.settled(ends)
@@ -167,16 +198,16 @@ class _Bases:
         self.place = {row: i for i, row in enumerate(self.polytope.kept)}
 
     def choices(self) -> Iterator[tuple[Ints, Ints]]:
-        """Supports (b, k) and tight rows (t, k - 1), positions among the observations seen and in ``tightened``."""
+        """Supports (m, k) and as many times k - 1 tight rows, positions among the observations seen and in ``tightened``."""
         n = len(self.support)
         alike = self._alike()
+        low, high = self.tightened.mid - self.tightened.rad, self.tightened.mid + self.tightened.rad
         for k in range(1, min(n, self.largest) + 1):
             for supports in batches(n, k):
                 kinds = np.sort(alike[supports], axis=1)
                 distinct = supports[(np.diff(kinds, axis=1) > 0).all(axis=1)]
-                sets = self.sets.choices(k - 1)
-                while len(distinct) and (tight := list(islice(sets, max(1, BATCH // len(distinct))))):
-                    yield distinct, np.array(tight, dtype=np.int64).reshape(len(tight), k - 1)
+                if len(distinct):
+                    yield from balanced(self.sets.choices(k - 1), distinct, low, high)
 
     def _alike(self) -> Ints:
         """A number for each observation; two with the same posterior of S have the same, and are never basic together."""
@@ -187,19 +218,12 @@ class _Bases:
             kinds.append(known.setdefault(column, len(known)))
         return np.array(kinds, dtype=np.int64)
 
-    def take(self, supports: Ints, tight: Ints, ends: float) -> None:
-        """Solve every support with every set of tight rows."""
-        k = supports.shape[1]
-        mid = self.tightened.mid[tight][:, :, supports].transpose(0, 2, 1, 3)
-        rad = self.tightened.rad[tight][:, :, supports].transpose(0, 2, 1, 3)
-        # A tight row with entries of one sign only leaves no room for v >= 0 with sum 1.
-        possible = (((mid - rad).min(axis=3) <= 0) & ((mid + rad).max(axis=3) >= 0)).all(axis=2)
-        which = np.argwhere(possible)
-        if not len(which):
-            return
-        chosen, rows = supports[which[:, 1]], tight[which[:, 0]]
-        middles, radii = np.ones((len(which), k, k)), np.zeros((len(which), k, k))
-        middles[:, 1:, :], radii[:, 1:, :] = mid[possible], rad[possible]
+    def take(self, chosen: Ints, rows: Ints, ends: float) -> None:
+        """Solve each support with its tight rows."""
+        k = chosen.shape[1]
+        at = rows[:, :, None], chosen[:, None, :]
+        middles, radii = np.ones((len(chosen), k, k)), np.zeros((len(chosen), k, k))
+        middles[:, 1:, :], radii[:, 1:, :] = self.tightened.mid[at], self.tightened.rad[at]
         solved, off, proved = _enclosed(middles, radii)
         for i in np.flatnonzero(~proved).tolist():
             if time.monotonic() > ends:

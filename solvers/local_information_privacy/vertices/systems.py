@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,8 @@ from privopt.arrays import Floats, Ints
 from privopt.problems.local_information_privacy.data import above, lifts_of, posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.problems.local_information_privacy.vertices import (
-    BATCH,
     TightSets,
+    balanced,
     batches,
     grouped,
     pairs_of_secrets,
@@ -119,20 +118,22 @@ def vertices(polytope: System, tolerance: float = TOLERANCE) -> Iterator[Floats]
     slack = tolerance * max(1.0, float(np.abs(polytope.rows).max(initial=0.0)))
     for k in range(1, polytope.largest + 1):
         for supports in batches(polytope.rows.shape[1], k):
-            sets = polytope.sets.choices(k - 1)
-            while tight := list(islice(sets, max(1, BATCH // len(supports)))):
-                yield solve_systems(polytope, np.array(tight, dtype=np.int64), supports, slack)
+            yield from _solved(polytope, polytope.sets.choices(k - 1), supports, slack)
 
 
-def solve_systems(polytope: System, tight: Ints, supports: Ints, slack: float) -> Floats:
-    """The vertices with one of these sets of tight rows (t, k - 1) and one of these supports (b, k)."""
+def _solved(
+    polytope: System, sets: Iterator[tuple[int, ...]], supports: Ints, slack: float
+) -> Iterator[Floats]:
+    """The vertices with one of these sets of tight rows and one of these supports (b, k), in batches."""
+    for chosen, tight in balanced(sets, supports, polytope.tightened - slack, polytope.tightened + slack):
+        yield _vertices_of(polytope, chosen, tight, slack)
+
+
+def _vertices_of(polytope: System, supports: Ints, tight: Ints, slack: float) -> Floats:
+    """The vertices among the solutions for supports (m, k), each with its own tight rows (m, k - 1)."""
     k = supports.shape[1]
-    parts = polytope.tightened[tight][:, :, supports].transpose(0, 2, 1, 3)
-    # A tight row with entries of one sign only leaves no room for v >= 0 with sum 1.
-    possible = ((parts.min(axis=3) <= slack) & (parts.max(axis=3) >= -slack)).all(axis=2)
-    supports = np.broadcast_to(supports, (len(tight), *supports.shape))[possible]
     systems = np.ones((len(supports), k, k))
-    systems[:, 1:, :] = parts[possible]
+    systems[:, 1:, :] = polytope.tightened[tight[:, :, None], supports[:, None, :]]
     solved, regular = _solutions(systems)
     systems, supports = systems[regular], supports[regular]
     good = (solved >= -COARSE).all(axis=1)
@@ -212,8 +213,8 @@ def expected_vertices(problem: LocalInformationPrivacy) -> float:
     for k, count in sizes:
         if not count:
             continue
-        tight = np.array([polytope.sets.draw(rng, k - 1) for _ in range(ROUNDS)], dtype=np.int64)
-        hits = len(solve_systems(polytope, tight.reshape(ROUNDS, k - 1), _supports(rng, n, k), TOLERANCE))
+        tight = iter([polytope.sets.draw(rng, k - 1) for _ in range(ROUNDS)])
+        hits = sum(map(len, _solved(polytope, tight, _supports(rng, n, k), TOLERANCE)))
         total, met = total + count * hits / (ROUNDS * SUPPORTS), met + hits
         before, share = share, hits / (ROUNDS * SUPPORTS) if hits else falls * share
         falls = share / before if hits and before else falls
