@@ -112,10 +112,13 @@ def _search(table: Table, line: Ints, start: Ints | None, until: float) -> tuple
             max(bound, best.bound),
         )
         around = _around(served, costs, places, width)
-        after = np.union1d(places, around) if width == 1 and near <= 10 * LEAST_GAP else around
-        if near <= LEAST_GAP and np.array_equal(after, places):
-            break
-        places, width, near = after, max(1, width // FINER), max(near / 10, LEAST_GAP)
+        after = around if width > 1 else np.union1d(places, around)
+        missed = float(costs[places].min() - costs.min())
+        if width > 1 or missed <= near * served.value:
+            if near <= LEAST_GAP and np.array_equal(after, places):
+                break
+            near = max(near / (10 if width > 1 else 1000), LEAST_GAP)
+        places, width = after, max(1, width // FINER)
     return best, rounds
 
 

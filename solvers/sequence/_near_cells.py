@@ -26,6 +26,8 @@ LEAST = 5
 """Of them, and of the nearest releases of each letter, at least."""
 MEAN = 8.0
 """Letters that theta is the mass of, on average, up to which few pairs are enough."""
+AROUND = 11.5
+"""The same of the letters around a release, where they are on a line: there finer and finer grids are quick beyond."""
 SMALL = 2_500
 """Letters times releases up to which the program of all pairs takes milliseconds."""
 MOST_PAIRS = 4_000_000
@@ -55,7 +57,19 @@ def suits(step: Step) -> bool:
     [False, True]
     """
     k, m = len(step.support), step.cost.shape[1]
-    return SMALL < k * m <= MOST_PAIRS and k * Levels.of(min(step.level, MOST)).theta <= MEAN
+    if not SMALL < k * m <= MOST_PAIRS:
+        return False
+    theta = Levels.of(min(step.level, MOST)).theta
+    return k * theta <= MEAN and (not step.line or _around(step, theta) <= AROUND)
+
+
+def _around(step: Step, theta: float) -> float:
+    """How many letters of a line are on average within the mass theta around a letter."""
+    places = np.array(step.line, dtype=np.float64)[step.support]
+    p = step.p[step.support][np.argsort(places, kind="stable")]
+    middle = np.cumsum(p) - 0.5 * p
+    first, last = (np.searchsorted(middle, middle + side * 0.5 * theta) for side in (-1.0, 1.0))
+    return float((last - first).mean()) + 1.0
 
 
 def near_cells(step: Step, seconds: float) -> Answer | None:

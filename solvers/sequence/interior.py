@@ -13,6 +13,8 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import lapack
+from threadpoolctl import threadpool_limits
 
 from privopt.arrays import Floats
 from privopt.mechanisms.policy.fixed import Levels
@@ -22,6 +24,8 @@ CURVED = 2.0
 """Largest correction for curvature, relative to the mean product: where steps are short it is no guide."""
 USABLE = 0.3
 """Relative gap beyond which an interrupted search is not an answer."""
+NEARER, STALLED = 0.95, 12
+"""A search ends where for so many steps none has left less than this share of what the best one did."""
 SHORT = 0.9
 """Share of the way to the border that a step goes."""
 
@@ -87,6 +91,13 @@ class Point:
         """What is left between value and bound."""
         return float((p @ (self.kernel * self.spare + self.slack * self.top)).sum())
 
+    def broken(self, matter: Matter) -> float:
+        """What equations that rounding has broken may be worth."""
+        p = matter.p
+        columns = np.abs(matter.theta * self.z - p @ self.kernel) @ np.abs(self.mu) / matter.theta
+        tops = np.abs(matter.fixed + self.mu - p @ self.top) @ self.z
+        return float(columns + tops)
+
     def lengths(self, step: Point) -> tuple[float, float]:
         """How far the direction may be followed until something is 0, at most the full step."""
         primal = max(_rate(self.kernel, step.kernel), _rate(self.slack, step.slack), SHORT)
@@ -116,7 +127,9 @@ class Newton:
         system[m + i, i] += cross
         system[m + i, m + i] -= p @ (at.top * at.spare / whole)
         self.scale = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(system)), 1e-300))
-        self.system = system * self.scale[:, None] * self.scale
+        self.factors, self.pivots, singular = lapack.dgetrf(system * self.scale[:, None] * self.scale)
+        if singular:
+            raise np.linalg.LinAlgError("the reduced system is singular")
 
     def direction(self, first: Floats, second: Floats) -> Point:
         """Where products K r and s w change by ``first`` and ``second``, shape (n, m), to first order."""
@@ -126,7 +139,8 @@ class Newton:
         columns = theta * at.z - p @ (at.kernel + free)
         tops = self.matter.fixed + at.mu - p @ (at.top + second / at.slack + at.top / at.slack * free)
         right = np.concatenate([columns, tops]) - self.both.T @ (p / self.rows * rest)
-        columns_and_tops = self.scale * np.linalg.solve(self.system, self.scale * right)
+        solved, _ = lapack.dgetrs(self.factors, self.pivots, self.scale * right)
+        columns_and_tops = self.scale * solved
         m = len(at.z)
         mu, z = columns_and_tops[:m], columns_and_tops[m:]
         nu = (rest - self.both @ columns_and_tops) / self.rows
@@ -149,16 +163,28 @@ def interior(matter: Matter, gap: float, until: float) -> tuple[Point, int] | No
     >>> round(float(p @ answer.nu), 7)
     0.2911347
     """
+    # Systems are small: what runs beside this process would cost several threads more than they gain.
+    with threadpool_limits(1, user_api="blas"):
+        return _followed(matter, gap, until)
+
+
+def _followed(matter: Matter, gap: float, until: float) -> tuple[Point, int] | None:
+    """The best point that is met, and the steps: rounding ends a search that does not come nearer."""
     at, p, steps = Point.first(matter), matter.p, 0
     size = 2.0 * matter.cost.shape[1] * float(p.sum())
+    best, least, since = at, np.inf, 0
     while True:
         left = at.open(p)
         worth = float((p @ (at.kernel * matter.cost)).sum() + matter.fixed @ at.z)
-        if left <= gap * worth:
+        missed = left + at.broken(matter)
+        best, since = (at, 0) if missed < NEARER * least else (best, since + 1)
+        least = min(least, missed)
+        if missed <= gap * worth:
             return at, steps
-        step = None if steps >= MOST_STEPS or time.perf_counter() > until else _step(matter, at, left / size)
+        done = steps >= MOST_STEPS or since >= STALLED or time.perf_counter() > until
+        step = None if done else _step(matter, at, left / size)
         if step is None:
-            return (at, steps) if left <= USABLE * worth else None
+            return (best, steps) if least <= USABLE * worth else None
         at = at.moved(step, *at.lengths(step))
         steps += 1
 

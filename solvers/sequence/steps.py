@@ -40,8 +40,8 @@ from privopt.solvers.sequence.prices import priced, priced_policy, step_guarante
 LONG_LINE = 10_000
 """Letters times releases from which on a line is solved with few releases, found by finer and finer grids."""
 
-FOR_GRIDS = 0.6
-"""Share of the time that is left for the grids."""
+FOR_GRIDS, MOST_FOR_GRIDS = 0.6, 0.9
+"""Shares of the time that is left for the grids, at least and at most."""
 
 GRID_SECONDS = 3e-6
 """Seconds for each letter and release that the grids take, and the judgement of what they find, at most."""
@@ -156,7 +156,9 @@ class BeliefStructureLp(_BeliefStep):
             and step.budget <= MOST
             and budget.remaining > GRID_SECONDS * problem.matrix.size
         ):
-            answer = refined(step, FOR_GRIDS * budget.remaining, start)
+            after = budget.remaining - GRID_SECONDS * problem.matrix.size
+            seconds = max(FOR_GRIDS * budget.remaining, min(MOST_FOR_GRIDS * budget.remaining, after))
+            answer = refined(step, seconds, start)
             if answer is not None:
                 return _better(problem, priced(problem, answer), first)
         if first is None and STRUCTURE.refuse(step) is not None:

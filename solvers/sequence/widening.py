@@ -66,6 +66,7 @@ def serve(table: Table, releases: Ints, rare: float, gap: float, until: float) -
     kernel[heavy], nu[heavy] = at.kernel, at.nu
     others = np.setdiff1d(np.arange(len(p)), heavy)
     kernel[others], nu[others] = fill(levels.room * cost[others] - at.mu / levels.theta, at.z)
+    kernel /= np.maximum(kernel.sum(axis=1), 1.0)[:, None]
     kernel = np.minimum(kernel, (p @ kernel) / levels.theta)
     marginal = p @ kernel
     kernel += (1.0 - kernel.sum(axis=1)).clip(0.0)[:, None] * marginal / marginal.sum()

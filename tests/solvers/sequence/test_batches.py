@@ -354,6 +354,22 @@ def test_aggregation_encloses_the_optimum(monkeypatch: pytest.MonkeyPatch) -> No
     assert answer.bound <= exact.value <= answer.value + 1e-12
 
 
+@pytest.mark.parametrize("letters", [60, 120])
+def test_rounding_ends_a_search_before_it_spoils_the_point(letters: int) -> None:
+    """A line at a budget where theta is the mass of few letters, to a gap that rounding does not allow."""
+    levels = Levels.of(3.5)
+    p, cost = np.full(letters, 1 / letters), np.abs(np.subtract.outer(range(letters), range(letters))) * 1.0
+    matter = Matter.of(p, cost / letters, p @ cost / letters, levels)
+    point_and_steps = interior(matter, 1e-12, math.inf)
+    assert point_and_steps is not None
+    point, steps = point_and_steps
+    assert steps < 150
+    worth = float((p @ (point.kernel * matter.cost)).sum() + matter.fixed @ point.z)
+    assert point.open(p) + point.broken(matter) < 1e-6 * worth
+    assert point.kernel.sum(axis=1) == pytest.approx(np.ones(letters), abs=1e-8)
+    assert p @ point.top == pytest.approx(matter.fixed + point.mu, abs=1e-7)
+
+
 @pytest.mark.parametrize("epsilon", [0.4, 2.0, 4.0])
 def test_interior_points_agree_with_the_definition(epsilon: float) -> None:
     rng = np.random.default_rng(int(10 * epsilon))

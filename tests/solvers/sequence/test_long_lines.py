@@ -12,6 +12,7 @@ from privopt.core.solver import Budget, Guarantee
 from privopt.problems.belief_release import BeliefRelease
 from privopt.solvers.sequence._fine_line import refined
 from privopt.solvers.sequence._merged_line import merged
+from privopt.solvers.sequence._near_cells import near_cells
 from privopt.solvers.sequence.prices import priced, step_of
 
 
@@ -68,6 +69,36 @@ def test_lines_of_hundreds_of_letters_are_proved() -> None:
     solution = solved(problem, "structure-lp")
     assert solution.status is po.Status.OPTIMAL
     assert solution.certified
+
+
+@pytest.mark.parametrize("distortion", ["l1", "squared"])
+@pytest.mark.parametrize("shape", ["uniform", "one hump"])
+def test_grids_and_programs_of_few_pairs_meet_at_larger_budgets(distortion: str, shape: str) -> None:
+    """Where theta is the mass of few letters programs are nearly degenerate, and rounding ends interior points early."""
+    places = np.arange(90)
+    mass = np.ones(90) if shape == "uniform" else np.exp(-((places - 45) ** 2) / 200) + 1e-5
+    problem = BeliefRelease(mass / mass.sum(), 3.0, distortion)
+    values = []
+    for answer in (refined(step_of(problem), 60.0), near_cells(step_of(problem), 60.0)):
+        assert answer is not None
+        solution = judge(problem, priced(problem, answer), certify=True)
+        assert solution.certified
+        assert solution.status is po.Status.OPTIMAL
+        values.append(solution.objective)
+    assert values[0] == pytest.approx(values[1], rel=1e-6)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("distortion", ["l1", "squared"])
+@pytest.mark.parametrize("epsilon", [2.0, 3.0, 4.0])
+def test_three_hundred_letters_are_proved_at_any_budget(distortion: str, epsilon: float) -> None:
+    for mass in (np.ones(300), 1.0 / np.arange(1, 301), np.exp(-((np.arange(300) - 150) ** 2) / 3200) + 1e-6):
+        problem = BeliefRelease(mass / mass.sum(), epsilon, distortion)
+        solution = po.solve(problem, time_limit=60.0)
+        assert solution.certified
+        assert solution.gap is not None
+        assert solution.objective is not None
+        assert solution.gap <= 1e-6 * abs(solution.objective)
 
 
 @pytest.mark.long

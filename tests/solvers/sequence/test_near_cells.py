@@ -14,6 +14,7 @@ from privopt.mechanisms.policy.fixed import Levels
 from privopt.mechanisms.policy.formulas.program import solve_program
 from privopt.mechanisms.policy.formulas.steps import Step
 from privopt.solvers.sequence._near_cells import near_cells, suits
+from privopt.solvers.sequence.prices import step_of
 from privopt.solvers.sequence.steps import BeliefOracle, BeliefStructureLp
 
 
@@ -88,3 +89,12 @@ def test_without_time_there_is_none() -> None:
     step = Step(np.full(60, 1 / 60), np.ones((60, 60)) - np.eye(60), 6.0, [1 / 60] * 60)
     assert suits(step)
     assert near_cells(step, 0.0) is None
+
+
+def test_few_pairs_suit_where_few_letters_are_near_every_release() -> None:
+    """On a line the tails of a hump hold many letters within a small mass, for which grids are made."""
+    places = np.arange(300)
+    hump = np.exp(-((places - 150) ** 2) / 3200) + 1e-6
+    even, uneven = (po.BeliefRelease(mass / mass.sum(), 4.0, "squared") for mass in (np.ones(300), hump))
+    assert suits(step_of(even))
+    assert not suits(step_of(uneven))
