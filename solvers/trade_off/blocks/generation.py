@@ -280,11 +280,12 @@ def program_of(problem: TradeOff, budget: Budget, deadline: float) -> Program:
     """The program of a problem, which begins with the blocks of the incumbent."""
     costs = block_costs(problem)
     goal, bits = goal_of(problem, costs), 1 << np.arange(len(costs.symbols))
-    known = bits if problem.is_floor else np.array([int(bits.sum())])
+    known = start = bits if problem.is_floor else np.array([int(bits.sum())])
     if isinstance(budget.incumbent, Merging):
         numbers = budget.incumbent.assignment[costs.symbols]
-        known = np.array([int(bits[numbers == b].sum()) for b in np.unique(numbers)])
-    return replace(program_on(costs, goal, known, budget, deadline), exact=Exact(problem, costs))
+        start = np.array([int(bits[numbers == b].sum()) for b in np.unique(numbers)])
+    program = program_on(costs, goal, known, budget, deadline)
+    return replace(program, start=start, exact=Exact(problem, costs))
 
 
 def program_on(costs: BlockCosts, goal: Goal, start: Ints, budget: Budget, deadline: float) -> Program:
