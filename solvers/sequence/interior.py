@@ -13,7 +13,6 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits
 
 from privopt.arrays import Floats
@@ -113,6 +112,8 @@ class Newton:
     """The reduced system at a point, for several right-hand sides."""
 
     def __init__(self, matter: Matter, at: Point) -> None:
+        from scipy.linalg import lapack
+
         self.matter, self.at = matter, at
         p, m = matter.p, matter.cost.shape[1]
         whole = at.spare * at.slack + at.kernel * at.top
@@ -133,6 +134,8 @@ class Newton:
 
     def direction(self, first: Floats, second: Floats) -> Point:
         """Where products K r and s w change by ``first`` and ``second``, shape (n, m), to first order."""
+        from scipy.linalg import lapack
+
         at, p, theta = self.at, self.matter.p, self.matter.theta
         free = self.h * (first / at.kernel - second / at.slack)
         rest = 1.0 - at.kernel.sum(axis=1) - free.sum(axis=1)
