@@ -29,6 +29,8 @@ AROUND = 2
 """Neighbours on either side that enter a program, at the distance of the grid."""
 FIRST_GAP, LEAST_GAP = 1e-4, 1e-9
 """Relative gaps to which the first program is solved and the last ones."""
+CLOSER, CLOSEST = 10.0, 1e3
+"""How much smaller the next gap is: with every finer grid, and once no place of the finest one is missed."""
 USED = 1e-3
 """Releases that some letter draws with at least this probability are in use."""
 RARE = 1e-9
@@ -117,7 +119,7 @@ def _search(table: Table, line: Ints, start: Ints | None, until: float) -> tuple
         if width > 1 or missed <= near * served.value:
             if near <= LEAST_GAP and np.array_equal(after, places):
                 break
-            near = max(near / (10 if width > 1 else 1000), LEAST_GAP)
+            near = max(near / (CLOSER if width > 1 else CLOSEST), LEAST_GAP)
         places, width = after, max(1, width // FINER)
     return best, rounds
 

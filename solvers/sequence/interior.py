@@ -24,7 +24,7 @@ CURVED = 2.0
 USABLE = 0.3
 """Relative gap beyond which an interrupted search is not an answer."""
 NEARER, STALLED = 0.95, 12
-"""A search ends where for so many steps none has left less than this share of what the best one did."""
+"""A search ends where for so many steps no point has left less than this share of what the best one before them does."""
 SHORT = 0.9
 """Share of the way to the border that a step goes."""
 
@@ -180,8 +180,9 @@ def _followed(matter: Matter, gap: float, until: float) -> tuple[Point, int] | N
         left = at.open(p)
         worth = float((p @ (at.kernel * matter.cost)).sum() + matter.fixed @ at.z)
         missed = left + at.broken(matter)
-        best, since = (at, 0) if missed < NEARER * least else (best, since + 1)
-        least = min(least, missed)
+        since += 1
+        if missed < NEARER * least:
+            best, least, since = at, missed, 0
         if missed <= gap * worth:
             return at, steps
         done = steps >= MOST_STEPS or since >= STALLED or time.perf_counter() > until

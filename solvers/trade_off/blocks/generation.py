@@ -277,15 +277,14 @@ class Program:
 
 
 def program_of(problem: TradeOff, budget: Budget, deadline: float) -> Program:
-    """The program of a problem, which begins with the blocks of the incumbent."""
+    """The program of a problem; the incumbent is its first partition, whose blocks are no columns: they make first prices degenerate."""
     costs = block_costs(problem)
     goal, bits = goal_of(problem, costs), 1 << np.arange(len(costs.symbols))
     known = start = bits if problem.is_floor else np.array([int(bits.sum())])
     if isinstance(budget.incumbent, Merging):
         numbers = budget.incumbent.assignment[costs.symbols]
         start = np.array([int(bits[numbers == b].sum()) for b in np.unique(numbers)])
-    program = program_on(costs, goal, known, budget, deadline)
-    return replace(program, start=start, exact=Exact(problem, costs))
+    return replace(program_on(costs, goal, known, budget, deadline), start=start, exact=Exact(problem, costs))
 
 
 def program_on(costs: BlockCosts, goal: Goal, start: Ints, budget: Budget, deadline: float) -> Program:
