@@ -25,6 +25,8 @@ MAX_RECORDS = 60
 """Most records near the private ones for which a local search is worth its time."""
 MAX_OUTSIDE = 200
 """Most records outside the search that a start may leave in sight."""
+ALONE = 2e-3
+"""Seconds where no record but the private ones matters, and nothing is searched."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +193,8 @@ class JointSearch(Solver[Redaction]):
 
     def cost(self, problem: Redaction) -> float:
         """Runs of SLSQP, each with the square of the cells near the private records, and with the pairs of values."""
+        if math.isinf(problem.epsilon) or not near_records(problem, problem.epsilon / 2):
+            return ALONE
         cells = len(searched_records(problem)) * problem.chain.k
         return 0.1 + self.runs * len(problem.private) * (problem.chain.k - 1) * (3e-4 + 8e-7 * cells**2)
 
