@@ -20,6 +20,8 @@ U = 2.0**-53
 LEAST = 1e-200
 """Numbers below this, relative to the largest of their row, are not followed: products of two might vanish."""
 LEAST_STEP = 1e-60
+BLOCK = 4096
+"""Records that are looked through at a time for the first that is always released."""
 EVERY = 16
 """After so many records it is looked whether farther ones can still show more."""
 
@@ -58,11 +60,16 @@ class Side:
         What lies beyond a release is independent of the private record given it, and that all farther records are
         hidden is certain.
         """
-        hidden = (weights >= TOTAL) | ~reachable
-        shown = np.flatnonzero(~hidden.all(axis=1))
-        whole = np.flatnonzero(((weights == 0) | ~reachable).all(axis=1))
-        m = int(whole[0]) + 1 if len(whole) else int(shown[-1]) + 1 if len(shown) else 0
-        return cls(weights[:m], reachable[:m], len(weights), not len(whole))
+        m = 0
+        for begin in range(0, len(weights), BLOCK):
+            near, able = weights[begin : begin + BLOCK], reachable[begin : begin + BLOCK]
+            whole = np.flatnonzero(((near == 0) | ~able).all(axis=1))
+            if len(whole):
+                m = begin + int(whole[0]) + 1
+                return cls(weights[:m], reachable[:m], len(weights), open=False)
+            shown = np.flatnonzero(((near < TOTAL) & able).any(axis=1))
+            m = begin + int(shown[-1]) + 1 if len(shown) else m
+        return cls(weights[:m], reachable[:m], len(weights), open=True)
 
     def cut(self, count: int) -> Side:
         """The nearest records alone, if farther ones cannot show more."""

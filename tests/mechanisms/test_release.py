@@ -122,3 +122,16 @@ def test_mechanisms_refuse_bad_tables(probabilities: object, fragment: str) -> N
 def test_mechanisms_refuse_bad_labels() -> None:
     with pytest.raises(po.errors.InvalidMechanism, match="distinct labels"):
         po.RedactionMechanism([[1, 1]], ("a", "a"))
+
+
+def test_a_table_that_may_change_is_copied() -> None:
+    table = np.array([[1.0, 1.0], [-0.0, 0.5]])
+    view = table.view()
+    view.setflags(write=False)
+    copies = [po.RedactionMechanism(table), po.RedactionMechanism(view)]
+    table[:] = 1.0
+    for mechanism in copies:
+        assert mechanism.probabilities.tolist() == [[1.0, 1.0], [0.0, 0.5]]
+        assert not np.signbit(mechanism.probabilities).any()
+        with pytest.raises(ValueError, match="read-only"):
+            mechanism.probabilities[0, 0] = 0.0

@@ -70,12 +70,14 @@ class Edges:
 
     def values(self, bases: Ints) -> Floats:
         """The values of the basic variables, shape (k, rows); -1 for bases that are singular, which are not allowed."""
-        right = np.zeros((len(self.rows), 1))
-        right[-1] = 1.0
+        right = np.zeros((len(bases), len(self.rows), 1))
+        right[:, -1] = 1.0
+        with suppress(np.linalg.LinAlgError):
+            return np.asarray(self._solve(bases, right)[:, :, 0])
         values = np.full(bases.shape, -1.0)
-        for i, basis in enumerate(bases):
+        for i in range(len(bases)):
             with suppress(np.linalg.LinAlgError):
-                values[i] = self._solve(basis, right)[:, 0]
+                values[i] = self._solve(bases[i : i + 1], right[:1])[0, :, 0]
         return values
 
     def outside(self, bases: Ints) -> Ints:
@@ -88,19 +90,31 @@ class Edges:
         """The simplex tableaus of the columns outside the bases, shape (k, rows, columns - rows), and the basic values."""
         right = np.zeros((len(bases), len(self.rows), outside.shape[1] + 1))
         right[:, :, :-1], right[:, -1, -1] = self.rows.T[outside].transpose(0, 2, 1), 1.0
-        both = np.array([self._solve(*pair) for pair in zip(bases, right, strict=True)])
+        both = self._solve(bases, right)
         return both[:, :, :-1].copy(), both[:, :, -1].copy()
 
-    def _solve(self, basis: Ints, right: Floats) -> Floats:
-        """The combination of the basic columns that makes ``right``: slacks are eliminated first."""
-        real = basis < self.pricing.size
-        loose = basis[~real] - self.pricing.size
-        tight = np.ones(len(self.rows), dtype=bool)
-        tight[loose] = False
-        columns = self.rows[:, basis[real]]
-        values = np.empty_like(right)
-        values[real] = np.linalg.solve(columns[tight], right[tight])
-        values[~real] = right[loose] - columns[loose] @ values[real]
+    def _solve(self, bases: Ints, right: Floats) -> Floats:
+        """The combinations of the basic columns that make ``right`` (k, rows, j): slacks are eliminated first."""
+        n, m = self.pricing.size, len(self.rows)
+        values, real = np.empty_like(right), bases < n
+        counts = real.sum(axis=1)
+        for count in np.unique(counts).tolist():  # systems of one size are solved together
+            alike = np.flatnonzero(counts == count)
+            basis, inside, sides = bases[alike], real[alike], right[alike]
+            loose = basis[~inside].reshape(len(alike), m - count) - n
+            bound = np.ones((len(alike), m), dtype=bool)
+            np.put_along_axis(bound, loose, False, axis=1)
+            tight = np.nonzero(bound)[1].reshape(len(alike), count)
+            columns = self.rows[:, basis[inside].reshape(len(alike), count)].transpose(1, 0, 2)
+            square = np.take_along_axis(columns, tight[:, :, None], axis=1)
+            solved = np.linalg.solve(square, np.take_along_axis(sides, tight[:, :, None], axis=1))
+            rest = np.take_along_axis(columns, loose[:, :, None], axis=1) @ solved
+            found = np.empty_like(sides)
+            found[inside] = solved.reshape(len(alike) * count, -1)
+            found[~inside] = (np.take_along_axis(sides, loose[:, :, None], axis=1) - rest).reshape(
+                len(alike) * (m - count), -1
+            )
+            values[alike] = found
         return values
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import privopt as po
 from privopt.mechanisms.base import Mechanism
-from privopt.problems.redaction import certificate, utility
+from privopt.problems.redaction import certificate, screen, utility
 
 
 def _problem(rng: np.random.Generator, case: int) -> po.Redaction:
@@ -43,6 +43,7 @@ def test_screened_pairs_agree_with_rationals(case: int, monkeypatch: pytest.Monk
     monkeypatch.setattr(certificate, "EXACT_WORK", math.inf)
     exact = certificate.findings_of(problem, weights)[place]
     monkeypatch.setattr(certificate, "EXACT_WORK", -1.0)
+    monkeypatch.setattr(screen, "BLOCK", 1 + case % 4)
     screened = certificate.findings_of(problem, weights)[place]
     assert screened.passes == exact.passes
     assert screened.enclosure == pytest.approx(exact.enclosure, rel=1e-13, abs=1e-15)
