@@ -149,6 +149,8 @@ class Search(Generic[M]):
         provers = proving(self.takers, self.call.left)
         for c in self._quick(provers, feasible):
             self._try(c, min(PROBE, self.call.left / 3))
+        if self.settled:
+            return
         soonest = min((predicted(c) for c in provers if self._unfinished(c)), default=math.inf)
         until = self.call.left - self._before_proofs(soonest)
         # Where a proof is expected soon, what it takes to judge another answer counts.
