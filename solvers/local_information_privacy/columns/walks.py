@@ -109,10 +109,10 @@ class Edges:
             square = np.take_along_axis(columns, tight[:, :, None], axis=1)
             solved = np.linalg.solve(square, np.take_along_axis(sides, tight[:, :, None], axis=1))
             rest = np.take_along_axis(columns, loose[:, :, None], axis=1) @ solved
-            found = np.empty_like(sides)
-            found[inside] = solved.reshape(len(alike) * count, -1)
+            found, j = np.empty_like(sides), sides.shape[2]
+            found[inside] = solved.reshape(len(alike) * count, j)
             found[~inside] = (np.take_along_axis(sides, loose[:, :, None], axis=1) - rest).reshape(
-                len(alike) * (m - count), -1
+                len(alike) * (m - count), j
             )
             values[alike] = found
         return values

@@ -372,6 +372,20 @@ def test_walks_stay_on_vertices_and_know_their_cost(observed: bool) -> None:
     assert len({v.round(9).tobytes() for v in points}) > 3
 
 
+def test_bases_solved_together_are_those_solved_alone() -> None:
+    rng = np.random.default_rng(0)
+    joint = JointDistribution.normalised(rng.random((3, 8)))
+    edges = Edges.of(pricing_of(LocalInformationPrivacy(joint, epsilon=0.4)))
+    m, columns = edges.rows.shape
+    bases = np.array([rng.choice(columns, m, replace=False) for _ in range(300)])
+    regular = np.array([np.linalg.cond(edges.rows[:, basis]) < 1e8 for basis in bases])
+    values = edges.values(bases)
+    assert 50 < regular.sum() < 300
+    alone = [np.linalg.solve(edges.rows[:, basis], np.eye(m)[-1]) for basis in bases[regular]]
+    assert values[regular] == pytest.approx(np.array(alone), rel=1e-6, abs=1e-9)
+    assert edges.values(bases[regular]) == pytest.approx(np.array(alone), rel=1e-6, abs=1e-9)
+
+
 def test_a_mixture_of_many_vertices_enters_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generation, "PEELS", 1)
     # Released as it is, the secret needs about as many posteriors as it has values: without some of them nothing is said.
