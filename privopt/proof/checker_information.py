@@ -84,6 +84,9 @@ class Posteriors:
         boxes = [([*map(min, self.seen)], [*map(max, self.seen)])]
         for node in tree:
             low, high = boxes.pop()
+            if "cuts" in node:
+                least.append(number(node["enough"]))
+                low, high = self.open_part(low, high, node)
             if "at" in node:
                 x, t = position(node["x"], k), number(node["at"])
                 boxes += [([*low[:x], t, *low[x + 1 :]], high), (low, [*high[:x], t, *high[x + 1 :]])]
@@ -91,6 +94,17 @@ class Posteriors:
                 least.append(self.leaf(low, high, node))
         need(not boxes, "a box has no leaf")
         return min(least)
+
+    def open_part(self, low: Row, high: Row, node: Any) -> tuple[Row, Row]:
+        """Without what is above t, of cuts [x, 1, t], or below it, of [x, 0, t], where the lines of a leaf prove enough."""
+        least, ends = self.leaf(low, high, node), ([*low], [*high])
+        for x, side, at in node["cuts"]:
+            t, sides, slope = number(at), (low[position(x, len(low))], high[x]), number(node["slopes"][x])
+            line = [phi(v, self.bits) - slope * v for v in (*sides, t)]
+            need(sides[0] <= t <= sides[1] and side in (0, 1), "a cut outside of its box")
+            need(least - min(line[:2]) + min(line[side], line[2]) >= number(node["enough"]), "a cut too deep")
+            ends[side][x] = t
+        return ends
 
     def leaf(self, low: Row, high: Row, node: Any) -> Fraction:
         """Lines of any slope, lowered until they are not above at an end, and prices of rows leave what is linear in v."""

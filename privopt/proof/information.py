@@ -149,7 +149,11 @@ class Tree:
             low, high = waiting.pop()
             if "k" in node:
                 x, t = (occurs[node["k"]] if self.itself else node["k"]), Fraction(node["t"])
-                nodes.append({"x": x, "at": written(t)})
+                cut: Line = {}
+                if "below" in node:
+                    cut, low, high = self._cut_down(allowed, occurs, low, high, node)
+                    t = min(max(t, low[x]), high[x])
+                nodes.append({"x": x, "at": written(t), **cut})
                 waiting += [([*low[:x], t, *low[x + 1 :]], high), (low, [*high[:x], t, *high[x + 1 :]])]
             else:
                 nodes.append(self._leaf(allowed, occurs, low, high, node))
@@ -210,6 +214,26 @@ class Tree:
             "slopes": [written(Fraction(math.floor(v * 2**GRID), 2**GRID)) for v in slopes],
             "rows": [[place, written(price)] for place, price in rows],
         }
+
+    def _cut_down(
+        self, allowed: Any, occurs: list[int], low: list[Fraction], high: list[Fraction], node: Any
+    ) -> tuple[Line, list[Fraction], list[Fraction]]:
+        """A leaf's lines, the cuts that they prove, and the box that is left."""
+        leaf, enough = self._leaf(allowed, occurs, low, high, node), Fraction(node["below"])
+        short = float(enough - allowed.leaf(low, high, leaf))
+        low, high, cuts = [*low], [*high], []
+        for x in occurs:
+            slope = float(Fraction(leaf["slopes"][x]))
+            rate = secant(float(low[x]), float(high[x])) - Fraction(slope)
+            if not rate or short <= 0:
+                continue
+            reach = Fraction(short / abs(float(rate)) + 1e-9)
+            if reach < high[x] - low[x]:
+                side = int(rate > 0)
+                t = floor(low[x] + reach if side else high[x] - reach, 60)
+                cuts.append([x, side, written(t)])
+                (high if side else low)[x] = t
+        return {**leaf, "cuts": cuts, "enough": written(enough)}, low, high
 
 
 def secant(low: float, high: float) -> Fraction:

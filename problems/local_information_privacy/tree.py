@@ -8,7 +8,9 @@ a proof that needs no solver to check.
 
 A tree is a list in preorder. A split is ``{"k": coordinate, "t": where}``, followed by the part with
 t_k <= where and then that with t_k >= where. A leaf is ``{"rows": [...], "values": [...]}``: multipliers of some
-of the rows, numbered: G first, then B v <= u, then -B v <= -l.
+of the rows, numbered: G first, then B v <= u, then -B v <= -l. Where B is the identity a split may have multipliers, too, and a number
+``below``: then only that part of its box is split in which they do not prove so much. With c the linear function that is left, and p the
+price of the sum 1, the bound rises by |c_k - p| times the distance of v_k from the end that c_k - p favours.
 
 :func:`least_reduced_cost` checks a tree in balls.
 """
@@ -16,9 +18,7 @@ of the rows, numbered: G first, then B v <= u, then -B v <= -l.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
@@ -26,14 +26,14 @@ from privopt.arrays import Floats
 from privopt.core.balls import ETA, Balls, U
 from privopt.core.problem import Enclosure
 from privopt.models import JointDistribution
-from privopt.problems.entropy_boxes import minorants, proved_knapsacks
+from privopt.problems.entropy_boxes import knapsack_prices, minorants, proved_knapsacks
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 
 LARGEST = 1e100
 """Multipliers and prices above this prove nothing: sums of them may overflow."""
 
 BATCH = 512
-"""Leaves checked at a time."""
+"""Boxes checked at a time."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,27 @@ class _Checked:
         bounds = fixed[filled] + Balls.between(least[filled], most[filled])
         return float(bounds.lower.min()), float(bounds.upper.min())
 
+    def open_part(
+        self, prices: Floats, low: Floats, high: Floats, full: Floats, enough: Floats
+    ) -> tuple[Floats, Floats]:
+        """The parts of boxes (m, n) in which multipliers do not prove at least ``enough`` (m,), rounded outward."""
+        r = self.rows.shape[0]
+        if self.matrix is not None or full[:, r:].any():
+            raise _NotAProof
+        foot, slopes = minorants(low, high)
+        linear = Balls.exact(slopes) - prices
+        if r:
+            linear = linear + Balls.exact(full[:, :r]) @ self.rows
+        price = knapsack_prices(linear.mid, low, high)
+        over = linear - price[:, None]
+        bound = (foot + (over * low).minimum(over * high)).sum(axis=1) + price
+        short = np.maximum((Balls.exact(enough) - bound).upper, 0.0)[:, None] * (1 + 4 * U)
+        slow, fast = over.lower, -over.upper
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            up = np.where(slow > 0, np.nextafter(low + short / slow * (1 + 4 * U), np.inf), high)
+            down = np.where(fast > 0, np.nextafter(high - short / fast * (1 + 4 * U), -np.inf), low)
+        return np.maximum(low, down), np.minimum(high, up)
+
 
 def least_reduced_cost(
     data: LocalInformationPrivacyData, kept: tuple[int, ...], prices: Floats, tree: object
@@ -106,19 +127,87 @@ def least_reduced_cost(
     checked = _Checked(data.polytope.balls(kept), matrix)
     if not isinstance(tree, list) or not tree or float(np.abs(prices).max(initial=0.0)) > LARGEST:
         return None
-    least = most = math.inf
-    leaves = _leaves(tree, checked)
     try:
-        while batch := list(islice(leaves, BATCH)):
-            low, high = np.array([leaf[0] for leaf in batch]), np.array([leaf[1] for leaf in batch])
-            full = np.array([_multipliers(leaf[2], checked.count) for leaf in batch])
-            ends = checked.leaves(prices, low, high, full)
-            least, most = min(least, ends[0]), min(most, ends[1])
-            if least == -math.inf:
-                return None
+        return _least(_read(tree), checked, prices)
     except (_NotAProof, KeyError, TypeError, ValueError, IndexError, OverflowError):
         return None
+
+
+def _least(tree: _Tree, checked: _Checked, prices: Floats) -> Enclosure:
+    """Floats around the least that the leaves of a tree prove, and that what its boxes leave out is said to be."""
+    least = most = min((cut for cut in tree.enough if cut is not None), default=math.inf)
+    waiting = [(0, *checked.first_box())]
+    while waiting:
+        batch, waiting = waiting[-BATCH:], waiting[:-BATCH]
+        low, high = np.array([box[1] for box in batch]), np.array([box[2] for box in batch])
+        at = [box[0] for box in batch]
+        ends = [j for j, i in enumerate(at) if tree.second[i] is None]
+        if ends:
+            full = np.array([_multipliers(tree.nodes[at[j]], checked.count) for j in ends])
+            found = checked.leaves(prices, low[ends], high[ends], full)
+            least, most = min(least, found[0]), min(most, found[1])
+            if least == -math.inf:
+                raise _NotAProof
+        cut = [j for j, i in enumerate(at) if tree.enough[i] is not None]
+        if cut:
+            full = np.array([_multipliers(tree.nodes[at[j]], checked.count) for j in cut])
+            enough = np.array([tree.enough[at[j]] for j in cut])
+            low[cut], high[cut] = checked.open_part(prices, low[cut], high[cut], full, enough)
+        for j, i in enumerate(at):
+            if (second := tree.second[i]) is not None:
+                waiting += _split(tree.nodes[i], low[j], high[j], (i + 1, second), tree.enough[i] is not None)
     return least, most
+
+
+def _split(
+    node: dict[str, object], low: Floats, high: Floats, parts: tuple[int, int], cut: bool
+) -> list[tuple[int, Floats, Floats]]:
+    """Both parts of a box; where it was cut down, all of it may be on one side."""
+    k, t = node["k"], node["t"]
+    if (
+        isinstance(k, bool)
+        or not isinstance(k, int)
+        or not isinstance(t, (int, float))
+        or not 0 <= k < len(low)
+    ):
+        raise _NotAProof
+    t = min(max(t, low[k]), high[k]) if cut else t
+    if not low[k] <= t <= high[k]:
+        raise _NotAProof
+    below, above = high.copy(), low.copy()
+    below[k] = above[k] = t
+    return [(parts[1], above, high), (parts[0], low, below)]
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """The nodes in preorder; where the second part of each split is, and what the multipliers of one prove of the rest."""
+
+    nodes: list[dict[str, object]]
+    second: list[int | None]
+    enough: list[float | None]
+
+
+def _read(tree: list[object]) -> _Tree:
+    """The tree of a list in preorder, all of which it takes."""
+    nodes: list[dict[str, object]] = []
+    second, enough = list[int | None](), list[float | None]()
+    waiting = [-1]  # whose second part comes, or -1 for a first one
+    for i, node in enumerate(tree):
+        if not waiting or not isinstance(node, dict):
+            raise _NotAProof
+        if (parent := waiting.pop()) >= 0:
+            second[parent] = i
+        split, cut = "k" in node, node.get("below")
+        if "below" in node and not (split and isinstance(cut, (int, float)) and math.isfinite(cut)):
+            raise _NotAProof
+        nodes.append(node)
+        second.append(None)
+        enough.append(float(cut) if isinstance(cut, (int, float)) else None)
+        waiting += [i, -1] if split else []
+    if waiting:
+        raise _NotAProof
+    return _Tree(nodes, second, enough)
 
 
 def seen_balls(useful: JointDistribution, support: tuple[int, ...]) -> Balls:
@@ -134,28 +223,6 @@ def seen_balls(useful: JointDistribution, support: tuple[int, ...]) -> Balls:
 
 class _NotAProof(Exception):
     """The tree does not cover the first box, or a multiplier is negative."""
-
-
-def _leaves(tree: list[object], checked: _Checked) -> Iterator[tuple[Floats, Floats, dict[str, object]]]:
-    """The boxes of the leaves; their union is the first box."""
-    waiting = [checked.first_box()]
-    for node in tree:
-        if not waiting or not isinstance(node, dict):
-            raise _NotAProof
-        low, high = waiting.pop()
-        if "k" not in node:
-            yield low, high, node
-            continue
-        k, t = node["k"], node["t"]
-        if isinstance(k, bool) or not isinstance(k, int) or type(t) not in (int, float):
-            raise _NotAProof
-        if not (0 <= k < len(low) and low[k] <= t <= high[k]):
-            raise _NotAProof
-        below, above = high.copy(), low.copy()
-        below[k] = above[k] = t
-        waiting += [(above, high), (low, below)]
-    if waiting:
-        raise _NotAProof
 
 
 def _multipliers(leaf: dict[str, object], count: int) -> Floats:

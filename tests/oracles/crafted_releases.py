@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 from oracles.crafted_files import FIFTH, GONE, HALF, LINES, QUARTER, TWICE, Planted, above, lines, lip
@@ -44,6 +45,16 @@ def information() -> Iterator[Lines]:
             "tree": [{"x": 1, "at": "1/3"}, leaf, {"x": 0, "at": "2/3"}, flat, leaf],
         },
     )
+    allowed = checker_information.Posteriors(lip(), above(lip()), ["1/10", "1/20"], 32)
+    most = written(allowed.leaf([Fraction(0)] * 2, [Fraction(1)] * 2, leaf) + Fraction(1, 5))
+    for enough, ends in (
+        ("-1/2", ("1/4", "1/2")),
+        (-5, ("1/4", "1/2")),
+        (most, ("1/4", "1/2")),
+        (-5, (0, 1)),
+    ):
+        cut = {**leaf, "cuts": [[0, 0, ends[0]], [1, 1, ends[1]]], "enough": enough, "x": 1, "at": "1/8"}
+        yield information_file(lip(), two, {"prices": ["1/10", "1/20"], "tree": [cut, leaf, flat]})
     yield information_file(
         lip(distribution=[[2, 1, 1], [1, 2, 1]], useful=[[2, 1, 2], [1, 2, 0]], levels={"upper": HALF, "lower": FIFTH}),
         [[5, 4], [4, 5], [1, 1]], {"prices": ["1/10", "1/20", "-1/8"]},
@@ -272,7 +283,10 @@ PLANTED: Planted = {
         (0, (1, "slack"), 1),
         (1, (4, "tree", 0), TWICE),
         (1, (4, "tree", 1, "rows", 0, 1), "-1/7"),
-        (3, (1, "distribution", 0), TWICE),
+        (3, (4, "tree", 0, "enough"), 0),
+        (3, (4, "tree", 0, "cuts", 0, 1), -1),
+        (4, (4, "tree", 0, "cuts", 0, 2), "5/4"),
+        (7, (1, "distribution", 0), TWICE),
     ],
     "exceptions": [
         (0, (1, "distribution", 0), TWICE),

@@ -14,7 +14,13 @@ from privopt.arrays import Floats
 from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.bound import priced_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy.columns.program import BoxLP, Pricing, phi, pricing_of
+from privopt.solvers.local_information_privacy.columns.program import (
+    BoxLP,
+    Pricing,
+    phi,
+    pricing_of,
+    reduced_costs,
+)
 
 
 @dataclass(frozen=True)
@@ -64,17 +70,21 @@ def _with(array: Floats, k: int, value: float) -> Floats:
 
 @dataclass
 class Node:
-    """A box of the tree: a leaf with multipliers of some rows, or split at coordinate ``k`` and ``t``."""
+    """A box of the tree: a leaf with multipliers of some rows, or split at coordinate ``k`` and ``t``.
+
+    A split that keeps its multipliers is first cut down to what they do not prove to be at least ``below``.
+    """
 
     rows: NDArray[np.int64]
     values: Floats
     k: int = -1
     t: float = math.nan
+    below: float = math.inf
     parts: tuple[Node, ...] = ()
 
     @property
     def size(self) -> int:
-        """About the characters that a leaf takes in a file."""
+        """About the characters that the multipliers take in a file."""
         return 28 + 21 * len(self.rows)
 
     def full(self, count: int) -> Floats:
@@ -94,16 +104,24 @@ class Node:
         waiting = [self]
         while waiting:
             node = waiting.pop()
+            proof: dict[str, object] = {"rows": node.rows.tolist(), "values": node.values.tolist()}
             if node.parts:
-                nodes.append({"k": node.k, "t": node.t})
+                cut = {} if math.isinf(node.below) else {"below": node.below, **proof}
+                nodes.append({"k": node.k, "t": node.t, **cut})
                 waiting += [node.parts[1], node.parts[0]]
             else:
-                nodes.append({"rows": node.rows.tolist(), "values": node.values.tolist()})
+                nodes.append(proof)
         return nodes
 
 
 NOISE = 1e-12
 """Gaps between secant and curve, and reduced costs, below this are not worth a split."""
+
+WORTH = 0.9
+"""A box is cut down where a coordinate keeps less than this share of its width."""
+
+SPARE = 1e-10
+"""So much more, in nats, than rounding takes from the bound of a box."""
 
 RAYS = (0.0, 1.0, 1e2, 1e4, 1e6)
 """How much of a ray is tried to show that a box is empty."""
@@ -184,7 +202,7 @@ class Search:
         node.k, node.t = worst.k, worst.t
         node.parts = (Node(node.rows, node.values), Node(node.rows, node.values))
         boxes = worst.box.split(worst.k, worst.t)
-        self.size += 30 - node.size
+        self.size += 30 - (node.size if math.isinf(node.below) else 0)
         self._examine(list(zip(node.parts, boxes, strict=True)), worst.bound)
 
     def _examine(self, boxes: list[tuple[Node, Box]], above: float) -> None:
@@ -232,11 +250,35 @@ class Search:
         if gap[k] <= NOISE or bound >= self.least - self.tolerance:
             self.closed = min(self.closed, bound)
             return
+        if (smaller := self._cut_down(node, box, bound)) is not None:
+            box, k = smaller, int((curve - smaller.secants_at(seen)).argmax())
         # Half way from the point to the middle: boxes shrink on both sides, and the point is cut off none the less.
         width = box.high[k] - box.low[k]
         t = float(0.5 * seen[k] + 0.25 * (box.low[k] + box.high[k]))
         t = float(np.clip(t, box.low[k] + 1e-3 * width, box.high[k] - 1e-3 * width))
         heapq.heappush(self._open, _Open(bound, next(self._number), node, box, k, t))
+
+    def _cut_down(self, node: Node, box: Box, bound: float) -> Box | None:
+        """The part of a box that its multipliers leave open: where a coordinate is so far off that they prove enough, nothing is sought.
+
+        None where that is next to nothing, or the box is not one of posteriors.
+        """
+        pricing, enough = self.pricing, self.least - self.tolerance
+        if pricing.matrix is not None:
+            return None
+        full = node.full(self._rows)
+        rates = reduced_costs(
+            box.slopes - self.prices + full[: len(pricing.rows)] @ pricing.rows, box.low, box.high
+        )
+        with np.errstate(divide="ignore"):
+            reach = (enough - bound + SPARE) / np.abs(rates)
+        if not (reach < WORTH * (box.high - box.low)).any():
+            return None
+        low = np.where(rates < 0, np.maximum(box.low, box.high - reach), box.low)
+        high = np.where(rates > 0, np.minimum(box.high, box.low + reach), box.high)
+        node.below, self.closed = enough, min(self.closed, enough)
+        constant, slopes = pricing.secants(low, high)
+        return Box(low, high, phi(low), slopes, float(constant))
 
     def _emptied(self, node: Node, box: Box, ray: Floats) -> Floats:
         """Multipliers that show a box without allowed posteriors to be so: a ray added to those of the box around."""

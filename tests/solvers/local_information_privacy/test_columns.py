@@ -20,9 +20,9 @@ from privopt.mechanisms import Channel
 from privopt.models import JointDistribution, ObservedJoint
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.column_generation import ColumnGeneration
-from privopt.solvers.local_information_privacy.columns import generation
+from privopt.solvers.local_information_privacy.columns import generation, pricing
 from privopt.solvers.local_information_privacy.columns.master import Restricted
-from privopt.solvers.local_information_privacy.columns.pricing import prove
+from privopt.solvers.local_information_privacy.columns.pricing import Search, prove, written
 from privopt.solvers.local_information_privacy.columns.program import BoxLP, pricing_of
 from privopt.solvers.local_information_privacy.columns.walks import Edges, Walks
 
@@ -249,19 +249,64 @@ def test_a_changed_proof_is_refused_or_weaker_but_never_wrong(
     problem, optimum, dual = proof
     rng = np.random.default_rng(0)
     outcomes = set()
+    assert sum("below" in node for node in dual["tree"]) > 10
     for _ in range(300):
         bad = copy.deepcopy(dual)
         for node in rng.choice(np.array(bad["tree"], dtype=object), size=3):
             if "k" in node:
                 node["t"] *= rng.choice([0.0, 0.5, 0.9, 1.1, 2.0])
                 node["k"] = int(rng.integers(9)) if rng.random() < 0.3 else node["k"]
-            elif node["rows"]:
+            if "below" in node:
+                node["below"] += rng.choice([-0.1, 0.0, 0.01, 0.1, 1.0])
+            if node.get("rows"):
                 node["values"] = (np.array(node["values"]) * rng.uniform(0, 2, len(node["values"]))).tolist()
                 node["rows"] = rng.permutation(8)[: len(node["rows"])].tolist()
         proved = problem.check_bound(-math.inf, bad)
         outcomes.add(proved is None)
         assert proved is None or proved >= optimum - 1e-11
     assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize("below", [math.nan, math.inf, "0", None, 10**400, [0.0]])
+def test_a_level_of_a_cut_that_is_no_number_is_refused(
+    proof: tuple[LocalInformationPrivacy, float, dict[str, Any]], below: object
+) -> None:
+    problem, _, dual = proof
+    bad = copy.deepcopy(dual)
+    next(node for node in bad["tree"] if "below" in node)["below"] = below
+    assert problem.check_bound(-math.inf, bad) is None
+
+
+def test_multipliers_of_a_cut_are_checked_as_those_of_a_leaf(
+    proof: tuple[LocalInformationPrivacy, float, dict[str, Any]],
+) -> None:
+    problem, _, dual = proof
+    for changed in ({"values": [-1.0], "rows": [0]}, {"values": [1.0], "rows": [10_000]}, {"rows": None}):
+        bad = copy.deepcopy(dual)
+        next(node for node in bad["tree"] if "below" in node).update(changed)
+        assert problem.check_bound(-math.inf, bad) is None
+
+
+@pytest.mark.parametrize(("secrets", "symbols", "epsilon"), [(3, 12, 0.3), (4, 20, 0.6), (5, 12, 1.0)])
+def test_boxes_that_are_cut_down_prove_as_much(
+    secrets: int, symbols: int, epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = instance(secrets, symbols, epsilon)
+    columns = generation.Generation(problem, Budget())
+    while columns.walk(Budget()):
+        pass
+    found = []
+    for worth in (0.0, 0.9):
+        monkeypatch.setattr(pricing, "WORTH", worth)
+        search = Search(columns.lp, columns.prices, 1e-8)
+        search.run(Budget())
+        bound, dual = written(problem, search)
+        checked = problem.check_bound(bound, dual)
+        assert checked is not None
+        assert checked == pytest.approx(bound, abs=1e-10)
+        found.append((checked, search.nodes))
+    assert found[1][0] == pytest.approx(found[0][0], abs=3e-8)
+    assert found[1][1] < found[0][1]
 
 
 def test_no_prices_overflow_into_a_proof() -> None:
