@@ -113,7 +113,9 @@ def parts(name: str) -> dict[str, str]:
 
 def test_a_tree_whose_boxes_are_cut_down_is_written_whole() -> None:
     rng = np.random.default_rng(5)
-    problem = po.LocalInformationPrivacy(po.JointDistribution.normalised(rng.integers(1, 60, size=(3, 8))), 0.3)
+    problem = po.LocalInformationPrivacy(
+        po.JointDistribution.normalised(rng.integers(1, 60, size=(3, 8))), 0.3
+    )
     solution = po.solve(problem, "column-generation")
     assert isinstance(solution.dual, dict)
     assert any("below" in node for node in solution.dual["tree"])

@@ -117,8 +117,11 @@ class Node:
 NOISE = 1e-12
 """Gaps between secant and curve, and reduced costs, below this are not worth a split."""
 
-WORTH = 0.9
-"""A box is cut down where a coordinate keeps less than this share of its width."""
+WORTH = 0.95
+"""A box is cut down where its coordinates keep less than this share of their widths, together."""
+
+CHECKING = 7e-7
+"""Seconds that a check takes for each box and coordinate."""
 
 SPARE = 1e-10
 """So much more, in nats, than rounding takes from the bound of a box."""
@@ -185,13 +188,13 @@ class Search:
         return not self._open or self._open[0].bound >= self.least - self.tolerance
 
     def run(self, budget: Budget, enough: float = -math.inf, boxes: float = math.inf) -> None:
-        """Split boxes, the worst first, until done, out of time or room, or a reduced cost below ``enough`` is met.
+        """Split boxes, the worst first, until done, out of room or time to check them, or a reduced cost below ``enough`` is met.
 
         ``boxes`` is the most to examine now; the search can go on later.
         """
         end = self.nodes + boxes
-        while not self.done and budget.remaining > 0 and self.least > enough and self.nodes < end:
-            if self.size >= LARGEST:
+        while not self.done and self.least > enough and self.nodes < end:
+            if self.size >= LARGEST or budget.remaining <= CHECKING * self.nodes * self.pricing.size:
                 break
             self.step()
 
@@ -272,7 +275,8 @@ class Search:
         )
         with np.errstate(divide="ignore"):
             reach = (enough - bound + SPARE) / np.abs(rates)
-        if not (reach < WORTH * (box.high - box.low)).any():
+        width = (box.high - box.low)[rates != 0]
+        if not np.minimum(reach[rates != 0], width).sum() < WORTH * width.sum():
             return None
         low = np.where(rates < 0, np.maximum(box.low, box.high - reach), box.low)
         high = np.where(rates > 0, np.minimum(box.high, box.low + reach), box.high)
