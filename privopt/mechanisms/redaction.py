@@ -147,7 +147,7 @@ class RedactionMechanism(Mechanism):
         return replace(self, probabilities=np.asarray(probabilities))
 
     def validated(self, simulation_only: bool = False) -> RedactionMechanism:
-        """A fresh one that went through the constructor's checks again."""
+        """A fresh copy that went through the constructor's checks again."""
         return replace(self, simulation_only=simulation_only)
 
     def release(self, data: Any, rng: np.random.Generator | None = None, *, gaps: bool = False) -> Any:
@@ -318,17 +318,9 @@ def _table_text(table: NDArray[Any], begins: NDArray[np.intp], counts: NDArray[n
 
 
 def _table(probabilities: ArrayLike) -> NDArray[np.float64]:
-    """A read-only checked copy; what is read-only itself and no view is not copied."""
-    if (
-        type(probabilities) is np.ndarray
-        and probabilities.flags.owndata
-        and not probabilities.flags.writeable
-    ):
-        copied = bool(probabilities.dtype != np.float64 or np.signbit(probabilities).any())
-    else:
-        copied = True
+    """A read-only checked copy."""
     try:
-        table = np.array(probabilities, dtype=np.float64) if copied else np.asarray(probabilities)
+        table = np.array(probabilities, dtype=np.float64)
     except (TypeError, ValueError) as cause:
         raise InvalidMechanism(
             f"probabilities must be a table of numbers, a row a record: {cause}"
@@ -338,9 +330,8 @@ def _table(probabilities: ArrayLike) -> NDArray[np.float64]:
     if not (table.min() >= 0 and table.max() <= 1):  # a number that is none fails too
         t, v = np.argwhere(~((table >= 0) & (table <= 1)))[0].tolist()
         raise InvalidMechanism(f"probabilities[{t}, {v}] = {table[t, v]} is not in [0, 1]")
-    if copied:
-        table += 0.0
-        table.setflags(write=False)
+    table += 0.0
+    table.setflags(write=False)
     return table
 
 

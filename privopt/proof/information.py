@@ -150,7 +150,7 @@ class Tree:
             if "k" in node:
                 x, t = (occurs[node["k"]] if self.itself else node["k"]), Fraction(node["t"])
                 cut: Line = {}
-                if "below" in node:
+                if "enough" in node:
                     cut, low, high = self._cut_down(allowed, occurs, low, high, node)
                     t = min(max(t, low[x]), high[x])
                 nodes.append({"x": x, "at": written(t), **cut})
@@ -219,7 +219,7 @@ class Tree:
         self, allowed: Any, occurs: list[int], low: list[Fraction], high: list[Fraction], node: Any
     ) -> tuple[Line, list[Fraction], list[Fraction]]:
         """A leaf's lines, the cuts that they prove, and the box that is left."""
-        leaf, enough = self._leaf(allowed, occurs, low, high, node), Fraction(node["below"])
+        leaf, enough = self._leaf(allowed, occurs, low, high, node), Fraction(node["enough"])
         short = float(enough - allowed.leaf(low, high, leaf))
         low, high, cuts = [*low], [*high], []
         for x in occurs:

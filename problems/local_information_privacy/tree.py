@@ -9,7 +9,7 @@ a proof that needs no solver to check.
 A tree is a list in preorder. A split is ``{"k": coordinate, "t": where}``, followed by the part with
 t_k <= where and then that with t_k >= where. A leaf is ``{"rows": [...], "values": [...]}``: multipliers of some
 of the rows, numbered: G first, then B v <= u, then -B v <= -l. Where B is the identity a split may have multipliers, too, and a number
-``below``: then only that part of its box is split in which they do not prove so much. With c the linear function that is left, and p the
+``enough``: then only that part of its box is split in which they do not prove so much. With c the linear function that is left, and p the
 price of the sum 1, the bound rises by |c_k - p| times the distance of v_k from the end that c_k - p favours.
 
 :func:`least_reduced_cost` checks a tree in balls.
@@ -69,17 +69,20 @@ class _Checked:
                 top[over] = np.minimum(top[over], share.upper)
         return np.zeros(size), top
 
-    def leaves(self, prices: Floats, low: Floats, high: Floats, full: Floats) -> Enclosure:
-        """Floats around the least of the bounds on cost(v) - prices . v that multipliers ``full`` prove over boxes."""
+    def _linear(self, prices: Floats, low: Floats, high: Floats, full: Floats) -> tuple[Balls, Balls]:
+        """A number (m,) and coefficients (m, n): on boxes cost(v) - prices . v is at least what they make of an allowed v."""
         foot, slopes = minorants(low, high)
         r, k = self.rows.shape[0], self.coordinates
         above, under = Balls.exact(full[:, r : r + k]), Balls.exact(full[:, r + k :])
         tilt = above - under + slopes
-        across = tilt if self.matrix is None else tilt @ self.matrix
-        linear = across - prices
+        linear = (tilt if self.matrix is None else tilt @ self.matrix) - prices
         if r:
             linear = linear + Balls.exact(full[:, :r]) @ self.rows
-        fixed = foot.sum(axis=1) - (above * high).sum(axis=1) + (under * low).sum(axis=1)
+        return foot.sum(axis=1) - (above * high).sum(axis=1) + (under * low).sum(axis=1), linear
+
+    def leaves(self, prices: Floats, low: Floats, high: Floats, full: Floats) -> Enclosure:
+        """Floats around the least of the bounds on cost(v) - prices . v that multipliers ``full`` prove over boxes."""
+        fixed, linear = self._linear(prices, low, high, full)
         if self.matrix is None:
             least, most = proved_knapsacks(linear, low, high)
         else:
@@ -97,16 +100,12 @@ class _Checked:
         self, prices: Floats, low: Floats, high: Floats, full: Floats, enough: Floats
     ) -> tuple[Floats, Floats]:
         """The parts of boxes (m, n) in which multipliers do not prove at least ``enough`` (m,), rounded outward."""
-        r = self.rows.shape[0]
-        if self.matrix is not None or full[:, r:].any():
+        if self.matrix is not None:
             raise _NotAProof
-        foot, slopes = minorants(low, high)
-        linear = Balls.exact(slopes) - prices
-        if r:
-            linear = linear + Balls.exact(full[:, :r]) @ self.rows
+        fixed, linear = self._linear(prices, low, high, full)
         price = knapsack_prices(linear.mid, low, high)
         over = linear - price[:, None]
-        bound = (foot + (over * low).minimum(over * high)).sum(axis=1) + price
+        bound = fixed + (over * low).minimum(over * high).sum(axis=1) + price
         short = np.maximum((Balls.exact(enough) - bound).upper, 0.0)[:, None] * (1 + 4 * U)
         slow, fast = over.lower, -over.upper
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -198,8 +197,8 @@ def _read(tree: list[object]) -> _Tree:
             raise _NotAProof
         if (parent := waiting.pop()) >= 0:
             second[parent] = i
-        split, cut = "k" in node, node.get("below")
-        if "below" in node and not (split and isinstance(cut, (int, float)) and math.isfinite(cut)):
+        split, cut = "k" in node, node.get("enough")
+        if "enough" in node and not (split and isinstance(cut, (int, float)) and math.isfinite(cut)):
             raise _NotAProof
         nodes.append(node)
         second.append(None)

@@ -145,7 +145,6 @@ class RedactionData:
         hidden = [p for p in self.private if np.count_nonzero(self.supports[p]) > 1]
         table[hidden] = 1.0
         table[~self.supports] = 1.0
-        table.setflags(write=False)
         return RedactionMechanism(
             table, self.chain.states, sequential=place, never=self.never, stream=self.chain.columns
         )

@@ -12,15 +12,10 @@ from numpy.typing import NDArray
 
 from privopt.arrays import Floats
 from privopt.core.solver import Budget
+from privopt.problems.entropy_boxes import knapsack_prices
 from privopt.problems.local_information_privacy.bound import priced_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy.columns.program import (
-    BoxLP,
-    Pricing,
-    phi,
-    pricing_of,
-    reduced_costs,
-)
+from privopt.solvers.local_information_privacy.columns.program import BoxLP, Pricing, phi, pricing_of
 
 
 @dataclass(frozen=True)
@@ -72,14 +67,14 @@ def _with(array: Floats, k: int, value: float) -> Floats:
 class Node:
     """A box of the tree: a leaf with multipliers of some rows, or split at coordinate ``k`` and ``t``.
 
-    A split that keeps its multipliers is first cut down to what they do not prove to be at least ``below``.
+    A split that keeps its multipliers is first cut down to what they do not prove to be at least ``enough``.
     """
 
     rows: NDArray[np.int64]
     values: Floats
     k: int = -1
     t: float = math.nan
-    below: float = math.inf
+    enough: float = math.inf
     parts: tuple[Node, ...] = ()
 
     @property
@@ -106,7 +101,7 @@ class Node:
             node = waiting.pop()
             proof: dict[str, object] = {"rows": node.rows.tolist(), "values": node.values.tolist()}
             if node.parts:
-                cut = {} if math.isinf(node.below) else {"below": node.below, **proof}
+                cut = {} if math.isinf(node.enough) else {"enough": node.enough, **proof}
                 nodes.append({"k": node.k, "t": node.t, **cut})
                 waiting += [node.parts[1], node.parts[0]]
             else:
@@ -205,7 +200,7 @@ class Search:
         node.k, node.t = worst.k, worst.t
         node.parts = (Node(node.rows, node.values), Node(node.rows, node.values))
         boxes = worst.box.split(worst.k, worst.t)
-        self.size += 30 - (node.size if math.isinf(node.below) else 0)
+        self.size += 30 - (node.size if math.isinf(node.enough) else 0)
         self._examine(list(zip(node.parts, boxes, strict=True)), worst.bound)
 
     def _examine(self, boxes: list[tuple[Node, Box]], above: float) -> None:
@@ -270,9 +265,8 @@ class Search:
         if pricing.matrix is not None:
             return None
         full = node.full(self._rows)
-        rates = reduced_costs(
-            box.slopes - self.prices + full[: len(pricing.rows)] @ pricing.rows, box.low, box.high
-        )
+        linear = box.slopes - self.prices + full[: len(pricing.rows)] @ pricing.rows
+        rates = linear - knapsack_prices(linear[None], box.low[None], box.high[None])
         with np.errstate(divide="ignore"):
             reach = (enough - bound + SPARE) / np.abs(rates)
         width = (box.high - box.low)[rates != 0]
@@ -280,7 +274,7 @@ class Search:
             return None
         low = np.where(rates < 0, np.maximum(box.low, box.high - reach), box.low)
         high = np.where(rates > 0, np.minimum(box.high, box.low + reach), box.high)
-        node.below, self.closed = enough, min(self.closed, enough)
+        node.enough, self.closed = enough, min(self.closed, enough)
         constant, slopes = pricing.secants(low, high)
         return Box(low, high, phi(low), slopes, float(constant))
 

@@ -104,14 +104,6 @@ def knapsacks(cost: Floats, low: Floats, high: Floats) -> Floats:
     return np.where(empty, math.inf, (cost * low).sum(axis=1) + (sorted_cost * taken).sum(axis=1))
 
 
-def reduced_costs(cost: Floats, low: Floats, high: Floats) -> Floats:
-    """What a coordinate costs more than the one that is filled last where cost . v is least over low <= v <= high with sum 1."""
-    order = np.argsort(cost, kind="stable")
-    room = np.cumsum((high - low)[order])
-    last = int(np.searchsorted(room, 1.0 - low.sum()))
-    return np.asarray(cost - cost[order[min(last, len(cost) - 1)]])
-
-
 def pricing_of(problem: LocalInformationPrivacy) -> Pricing:
     """The polytope and the cost of a problem with mutual information."""
     observed = problem.observation

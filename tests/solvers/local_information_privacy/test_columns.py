@@ -249,15 +249,15 @@ def test_a_changed_proof_is_refused_or_weaker_but_never_wrong(
     problem, optimum, dual = proof
     rng = np.random.default_rng(0)
     outcomes = set()
-    assert sum("below" in node for node in dual["tree"]) > 10
+    assert sum("enough" in node for node in dual["tree"]) > 10
     for _ in range(300):
         bad = copy.deepcopy(dual)
         for node in rng.choice(np.array(bad["tree"], dtype=object), size=3):
             if "k" in node:
                 node["t"] *= rng.choice([0.0, 0.5, 0.9, 1.1, 2.0])
                 node["k"] = int(rng.integers(9)) if rng.random() < 0.3 else node["k"]
-            if "below" in node:
-                node["below"] += rng.choice([-0.1, 0.0, 0.01, 0.1, 1.0])
+            if "enough" in node:
+                node["enough"] += rng.choice([-0.1, 0.0, 0.01, 0.1, 1.0])
             if node.get("rows"):
                 node["values"] = (np.array(node["values"]) * rng.uniform(0, 2, len(node["values"]))).tolist()
                 node["rows"] = rng.permutation(8)[: len(node["rows"])].tolist()
@@ -273,7 +273,7 @@ def test_a_level_of_a_cut_that_is_no_number_is_refused(
 ) -> None:
     problem, _, dual = proof
     bad = copy.deepcopy(dual)
-    next(node for node in bad["tree"] if "below" in node)["below"] = below
+    next(node for node in bad["tree"] if "enough" in node)["enough"] = below
     assert problem.check_bound(-math.inf, bad) is None
 
 
@@ -283,7 +283,7 @@ def test_multipliers_of_a_cut_are_checked_as_those_of_a_leaf(
     problem, _, dual = proof
     for changed in ({"values": [-1.0], "rows": [0]}, {"values": [1.0], "rows": [10_000]}, {"rows": None}):
         bad = copy.deepcopy(dual)
-        next(node for node in bad["tree"] if "below" in node).update(changed)
+        next(node for node in bad["tree"] if "enough" in node).update(changed)
         assert problem.check_bound(-math.inf, bad) is None
 
 
