@@ -30,6 +30,9 @@ FAMILY = "gaussian-"
 ENUMERATED = 18
 """Records of the largest block that the best method enumerates; as many as can be proved."""
 
+NEGLIGIBLE = 2.0**-400
+"""Entries of matrices below this are next to nothing, and their products denormal: processors take ten times as long for them."""
+
 _EQUAL = 1e-9  # of variances and factors, for rounding
 _LEAST_PIVOT = 1e-8  # squared pivots of the correlation matrix below this leave fewer than half of the digits
 
@@ -176,20 +179,27 @@ def _dominated_sums(covariance: Floats) -> Floats | None:
 
 def _safe_inverse(matrix: Floats) -> Floats | None:
     """Inverse of a symmetric matrix with unit diagonal; None unless safely positive definite."""
-    try:
-        pivots = np.diag(np.linalg.cholesky(matrix))
-    except np.linalg.LinAlgError:
-        return None
-    return None if pivots.min() ** 2 < _LEAST_PIVOT else symmetric_inverse(matrix)
+    return symmetric_inverse(matrix, _LEAST_PIVOT)
 
 
-def symmetric_inverse(matrix: Floats) -> Floats | None:
-    """A computed inverse, exactly symmetric; None of a singular matrix. Nothing is claimed of its rounding."""
+def symmetric_inverse(matrix: Floats, least_pivot: float = 0.0) -> Floats | None:
+    """A computed inverse, symmetric; None unless squared pivots are positive, and at least that. Nothing is claimed of its rounding."""
+    from scipy.linalg import lapack
+
     try:
-        inverse = np.linalg.inv(matrix)
+        root = np.asarray(np.linalg.cholesky(without_negligible(matrix)), dtype=np.float64)
     except np.linalg.LinAlgError:
         return None
-    return np.asarray(inverse / 2 + inverse.T / 2, dtype=np.float64)
+    if root.diagonal().min() ** 2 < least_pivot:
+        return None
+    half, singular = lapack.dtrtri(without_negligible(root).T, lower=0)
+    half = without_negligible(half)
+    return None if singular else np.asarray(half @ half.T, dtype=np.float64)
+
+
+def without_negligible(matrix: Floats) -> Floats:
+    """The matrix with 0 for its entries that are next to nothing."""
+    return np.where(np.abs(matrix) < NEGLIGIBLE, 0.0, matrix)
 
 
 def class_factor(m: int, rho: float) -> float:

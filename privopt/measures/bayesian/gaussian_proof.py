@@ -10,7 +10,13 @@ import numpy as np
 
 from privopt.arrays import Floats
 from privopt.measures.bayesian.condition import prove_condition
-from privopt.measures.bayesian.gaussian import FAMILY, nothing_known, symmetric_inverse
+from privopt.measures.bayesian.gaussian import (
+    FAMILY,
+    NEGLIGIBLE,
+    nothing_known,
+    symmetric_inverse,
+    without_negligible,
+)
 from privopt.measures.bayesian.gaussian_enumeration import (
     MOST_SEARCHED,
     likely_adversary,
@@ -49,6 +55,7 @@ _ROUNDING = Fraction(1, 10**12)
 _SURELY_ABOVE = 2.000001  # a column sum in floats errs by far less
 _RANGE = 2.0**100  # of variances, either way
 _TINY = 2.0**-900
+_LEFT_OUT = 2.0**-62
 
 
 def prove_column(covariance: Floats) -> Fraction | None:
@@ -226,8 +233,9 @@ def _comparison(covariance: Floats) -> Floats | None:
     if inverse is None:
         return None
     size = np.abs(inverse)
-    residual = np.abs(np.eye(m) - covariance @ inverse)
+    residual = np.abs(np.eye(m) - without_negligible(covariance) @ inverse)
     residual += unit * (_most(np.abs(covariance), size) + residual + 1.0) + _TINY
+    residual += size.sum(axis=0) * (NEGLIGIBLE * (1.0 + unit))
     residual *= 1.0 + unit
     total = float(residual.sum(axis=0).max()) * (1.0 + unit)
     if not total < 0.5:
@@ -245,13 +253,14 @@ def _most(one: Floats, other: Floats) -> Floats:
     """At least the computed product of two matrices without negative entries, and hardly more.
 
     Of many records it is computed in single precision, of entries up to 1: its roundings are within n 2^-23, less than 1e-3
-    for up to 4096 terms, and what underflows is less than n 2^-125.
+    for up to 4096 terms. Entries below 2^-62 are left out, of which n terms are less than n 2^-62, and no other product underflows.
     """
     if len(one) <= MOST_IN_DOUBLES:
         return one @ other
     sizes = [float(matrix.max(initial=_TINY)) for matrix in (one, other)]
-    scaled = [(matrix / size).astype(np.float32) for matrix, size in zip((one, other), sizes, strict=True)]
-    product: Floats = (scaled[0] @ scaled[1]).astype(np.float64) * 1.001 + len(one) * 2.0**-124
+    shares = [matrix / size for matrix, size in zip((one, other), sizes, strict=True)]
+    scaled = [np.where(share < _LEFT_OUT, 0.0, share).astype(np.float32) for share in shares]
+    product: Floats = (scaled[0] @ scaled[1]).astype(np.float64) * 1.001 + len(one) * 2.0 * _LEFT_OUT
     return product * (sizes[0] * sizes[1] * (1.0 + 2.0**-40))
 
 

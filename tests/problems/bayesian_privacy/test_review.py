@@ -52,6 +52,24 @@ def test_the_proof_in_floats_is_above_the_exact_bound_of_comparison_matrices(see
     assert factor <= exact <= proved <= exact * (1 + Fraction(1, 10**8))
 
 
+@pytest.mark.parametrize("tiny", [2.0**-398, 2.0**-402, 1e-200, 1e-310, 5e-324])
+def test_the_proof_in_floats_counts_covariances_that_are_next_to_nothing(tiny: float) -> None:
+    covariance = np.eye(5) + tiny * (np.ones((5, 5)) - np.eye(5))
+    covariance[0, 1] = covariance[1, 0] = 0.3
+    proved = prove_h_matrix_in_floats(covariance)
+    assert proved is not None
+    assert _exact_h_matrix(covariance) <= proved <= Fraction(1.3) * (1 + Fraction(1, 10**12))
+
+
+def test_products_in_single_precision_stay_above_those_in_rationals() -> None:
+    """Of more than a thousand records, some of whose covariances no single float holds."""
+    m = 1100
+    covariance = _autoregression(m, 0.5)
+    proved = prove_h_matrix_in_floats(covariance)
+    assert proved is not None
+    assert 3 - Fraction(1, 10**12) <= proved <= 3 * (1 + Fraction(1, 10**8))
+
+
 def _exact_h_matrix(covariance: Floats) -> Fraction:
     """The bound of the comparison matrix in rationals."""
     from flint import fmpq, fmpq_mat
