@@ -88,6 +88,9 @@ WORTH = 1e-9
 MOST = 60
 """Columns that enter in one round."""
 
+LOOKED = 400
+"""Columns that a search came across from which descents start, at most: many of them end at the same vertex."""
+
 PEELS = 6
 
 STALL = 1e-9
@@ -204,7 +207,7 @@ class Generation:
         """Take the columns that a search came across, each let down to a vertex; whether any came in."""
         self._aim = self.prices
         bases, loose = [], []
-        for reduced, point in sorted(search.columns, key=_first)[:MOST]:
+        for reduced, point in sorted(search.columns, key=_first)[:LOOKED]:
             lower = descend(self.lp, self.prices, point)
             basis = None if lower is None or lower[0] > reduced else self.lp.basis()
             if basis is None:
@@ -217,9 +220,9 @@ class Generation:
             added += self._add(inside, [None] * len(inside))
         return self._solved(added)
 
-    def search(self, tolerance: float) -> Search:
-        """Exact pricing at the present prices, to be run."""
-        return Search(self.lp, self.prices, tolerance)
+    def search(self, tolerance: float, before: Search | None = None) -> Search:
+        """Exact pricing at the present prices, to be run; it may begin from the tree of a search at others."""
+        return Search(self.lp, self.prices, tolerance, None if before is None else before.root)
 
     def _starts(self, *, fresh: bool) -> list[Ints]:
         """Bases to walk from: those of the posteriors in use, then random ones."""
@@ -316,6 +319,9 @@ PATIENCE = 4
 """Rounds of walks in a row that find nothing before exact pricing begins."""
 
 
+AGAIN = 5
+"""Rounds of walks between exact searches after the turn, at most."""
+
 WORTHWHILE = 0.1
 """A search begins anew at better prices if they gain this share of what its bound leaves open."""
 
@@ -357,26 +363,29 @@ class Anytime:
 
     def finish(self) -> str:
         """Run to the end, and say why it stopped."""
+        search: Search | None = None
         while True:
             self._walk()
-            search = self.columns.search(self.tolerance)
+            search = self.columns.search(self.tolerance, search)
             self.searches += 1
             if self._overtaken(search):
                 continue
             if search.done and search.least >= -self.tolerance:
                 return "no other posterior would help"
             stale = not np.array_equal(search.prices, self.columns.prices)
-            if (self.columns.look(search) or stale) and time.monotonic() < self.turn:
+            helped = self.columns.look(search)
+            if (helped or stale) and time.monotonic() < self.turn:
                 continue
-            self._priced(search, -np.inf, np.inf)
-            self.columns.look(search)
+            if not search.done:
+                self._priced(search, -np.inf, np.inf)
+                helped = self.columns.look(search)
             if time.monotonic() >= self.end:
                 return "out of time"
-            return (
-                "rounding hides what else would help"
-                if search.done
-                else "the proof is as long as may be stored"
-            )
+            if not search.done:
+                return "the proof is as long as may be stored"
+            if not helped:
+                return "rounding hides what else would help"
+            self._walk_on()
 
     def _walk(self) -> None:
         """Walk until several rounds have brought nothing."""
@@ -384,6 +393,13 @@ class Anytime:
         while budget.remaining > 0 and fruitless < PATIENCE:
             fruitless = 0 if self.columns.walk(budget) else fruitless + 1
             self.budget.report(self.whole - self.columns.value, fraction=0.5)
+
+    def _walk_on(self) -> None:
+        """A few rounds of walks after the turn, from what an exact search came across."""
+        budget = replace(self.budget, deadline=self.end)
+        for _ in range(AGAIN):
+            if budget.remaining == 0 or not self.columns.walk(budget):
+                break
 
     def _overtaken(self, search: Search) -> bool:
         """Run a search, with walks in between; whether one of them made it pointless."""

@@ -124,6 +124,9 @@ SPARE = 1e-10
 RAYS = (0.0, 1.0, 1e2, 1e4, 1e6)
 """How much of a ray is tried to show that a box is empty."""
 
+UNSEEN = -1
+"""In place of the coordinate at which to split a box that another search left behind."""
+
 LARGEST = 4_000_000
 """Characters of the proof at which the search ends."""
 
@@ -147,6 +150,8 @@ class Search:
     prices : array (n,)
     tolerance : float
         A box is closed once its bound is within this of the least reduced cost met.
+    before : Node, optional
+        The tree of a search at other prices, from whose splits this one begins.
 
     Attributes
     ----------
@@ -160,7 +165,7 @@ class Search:
         Boxes, and about the characters of the proof.
     """
 
-    def __init__(self, lp: BoxLP, prices: Floats, tolerance: float) -> None:
+    def __init__(self, lp: BoxLP, prices: Floats, tolerance: float, before: Node | None = None) -> None:
         self.lp, self.prices, self.tolerance = lp, prices, tolerance
         self.pricing: Pricing = lp.pricing
         self.columns: list[tuple[float, Floats]] = []
@@ -170,7 +175,11 @@ class Search:
         self._number = itertools.count()
         self._rows = len(self.pricing.rows) + 2 * self.pricing.coordinates
         self.root = Node(np.zeros(0, dtype=np.int64), np.zeros(0))
-        self._examine([(self.root, Box.first(self.pricing))], -math.inf)
+        first = Box.first(self.pricing)
+        if before is None:
+            self._examine([(self.root, first)], -math.inf)
+        else:
+            self._carry_on(before, first)
 
     @property
     def bound(self) -> float:
@@ -193,10 +202,43 @@ class Search:
                 break
             self.step()
 
+    def _carry_on(self, before: Node, first: Box) -> None:
+        """Take over the splits of a tree; of its leaves no more is known than what their multipliers prove at these prices."""
+        level = [(before, self.root, first)]
+        while level:
+            full = np.array([old.full(self._rows) for old, _, _ in level])
+            bounds = self._bounds([box for _, _, box in level], full)
+            below: list[tuple[Node, Node, Box]] = []
+            for (old, node, box), bound in zip(level, bounds.tolist(), strict=True):
+                node.rows, node.values = old.rows, old.values
+                if old.parts and bound < self.least - self.tolerance:
+                    below += self._divided(old, node, box, bound)
+                    continue
+                self.nodes, self.size = self.nodes + 1, self.size + node.size
+                heapq.heappush(self._open, _Open(bound, next(self._number), node, box, UNSEEN, math.nan))
+            level = below
+
+    def _divided(self, old: Node, node: Node, box: Box, bound: float) -> list[tuple[Node, Node, Box]]:
+        """Split a box where a tree split another one; where all of it is on one side, it is that part of the tree's."""
+        k, t = old.k, old.t
+        if not box.low[k] < t < box.high[k]:
+            return [(old.parts[0 if box.high[k] <= t else 1], node, box)]
+        smaller = None if math.isinf(old.enough) else self._cut_down(node, box, bound)
+        if smaller is not None and not smaller.low[k] < t < smaller.high[k]:
+            node.enough, smaller = math.inf, None
+        self.nodes, self.size = self.nodes + 1, self.size + 30 + (0 if smaller is None else node.size)
+        node.k, node.t = k, t
+        node.parts = Node(node.rows, node.values), Node(node.rows, node.values)
+        return list(zip(old.parts, node.parts, (smaller or box).split(k, t), strict=True))
+
     def step(self) -> None:
-        """Split the worst open box."""
+        """Split the worst open box, or bound it if it was taken over and not looked at so far."""
         worst = heapq.heappop(self._open)
         node = worst.node
+        if worst.k == UNSEEN:
+            self.nodes, self.size = self.nodes - 1, self.size - node.size
+            self._examine([(node, worst.box)], worst.bound)
+            return
         node.k, node.t = worst.k, worst.t
         node.parts = (Node(node.rows, node.values), Node(node.rows, node.values))
         boxes = worst.box.split(worst.k, worst.t)

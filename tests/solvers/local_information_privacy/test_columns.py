@@ -309,6 +309,33 @@ def test_boxes_that_are_cut_down_prove_as_much(
     assert found[1][1] < found[0][1]
 
 
+@pytest.mark.parametrize(("secrets", "symbols", "epsilon"), [(3, 12, 0.3), (4, 20, 0.6), (5, 12, 1.0)])
+@pytest.mark.parametrize("boxes", [1, 30, 10_000])
+def test_a_search_that_begins_from_the_tree_of_another_proves_as_much(
+    secrets: int, symbols: int, epsilon: float, boxes: int
+) -> None:
+    problem = instance(secrets, symbols, epsilon)
+    columns = generation.Generation(problem, Budget())
+    other = Search(columns.lp, columns.prices, 1e-8)  # at prices before any walk
+    other.run(Budget(), boxes=boxes)
+    while columns.walk(Budget()):
+        pass
+    alone, carried = (Search(columns.lp, columns.prices, 1e-8, before) for before in (None, other.root))
+    first, taken_over = carried.bound, carried.nodes
+    proved = []
+    for search in (alone, carried):
+        search.run(Budget())
+        bound, dual = written(problem, search)
+        checked = problem.check_bound(bound, dual)
+        assert checked is not None
+        assert checked == pytest.approx(bound, abs=1e-10)
+        assert len(dual["tree"]) == search.nodes
+        proved.append(checked)
+    assert proved[1] == pytest.approx(proved[0], abs=3e-8)
+    assert first <= alone.bound + 1e-9
+    assert 0 < taken_over <= other.nodes
+
+
 def test_no_prices_overflow_into_a_proof() -> None:
     problem = instance(3, 4, 0.5)
     dual = {"kind": "pricing", "pi": [1e308, -1e308, 1e308, 0.0], "tree": [{"rows": [], "values": []}]}
