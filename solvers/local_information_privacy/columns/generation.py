@@ -203,11 +203,13 @@ class Generation:
                 break
         return self._solved(added) and self._stalls < STALLS
 
-    def look(self, search: Search) -> bool:
-        """Take the columns that a search came across, each let down to a vertex; whether any came in."""
+    def look(self, search: Search, budget: Budget) -> bool:
+        """Take the columns that a search came across, each let down to a vertex while there is time; whether any came in."""
         self._aim = self.prices
         bases, loose = [], []
-        for reduced, point in sorted(search.columns, key=_first)[:LOOKED]:
+        for i, (reduced, point) in enumerate(sorted(search.columns, key=_first)[:LOOKED]):
+            if i >= MOST and budget.remaining == 0:
+                break
             lower = descend(self.lp, self.prices, point)
             basis = None if lower is None or lower[0] > reduced else self.lp.basis()
             if basis is None:
@@ -319,6 +321,9 @@ PATIENCE = 4
 """Rounds of walks in a row that find nothing before exact pricing begins."""
 
 
+LOOKING = 0.05
+"""Share of the time left that descents from the columns of a search may take, beyond the first ones."""
+
 AGAIN = 5
 """Rounds of walks between exact searches after the turn, at most."""
 
@@ -373,12 +378,12 @@ class Anytime:
             if search.done and search.least >= -self.tolerance:
                 return "no other posterior would help"
             stale = not np.array_equal(search.prices, self.columns.prices)
-            helped = self.columns.look(search)
+            helped = self._look(search)
             if (helped or stale) and time.monotonic() < self.turn:
                 continue
             if not search.done:
                 self._priced(search, -np.inf, np.inf)
-                helped = self.columns.look(search)
+                helped = self._look(search)
             if time.monotonic() >= self.end:
                 return "out of time"
             if not search.done:
@@ -393,6 +398,11 @@ class Anytime:
         while budget.remaining > 0 and fruitless < PATIENCE:
             fruitless = 0 if self.columns.walk(budget) else fruitless + 1
             self.budget.report(self.whole - self.columns.value, fraction=0.5)
+
+    def _look(self, search: Search) -> bool:
+        """Take the columns of a search, for a share of the time; whether any came in."""
+        now = time.monotonic()
+        return self.columns.look(search, replace(self.budget, deadline=now + LOOKING * max(0.0, self.end - now)))
 
     def _walk_on(self) -> None:
         """A few rounds of walks after the turn, from what an exact search came across."""
