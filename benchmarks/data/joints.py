@@ -55,6 +55,20 @@ def random_joint(n_s: int, n_x: int, seed: int = 0) -> JointDistribution:
     return JointDistribution.normalised(rng.random((n_s, n_x)))
 
 
+def counted_joint(n_s: int, n_x: int, rows: int, seed: int = 0) -> JointDistribution:
+    """Counts of so many rows over a random table: most symbols were seen with few values of the secret, many of them alike.
+
+    Examples
+    --------
+    >>> counted_joint(3, 50, 200).exact.total
+    200
+    """
+    rng = np.random.default_rng([n_s, n_x, rows, seed])
+    of_cells = rng.dirichlet(np.full(n_s * n_x, 0.3))
+    table = rng.multinomial(rows, of_cells).reshape(n_s, n_x)
+    return JointDistribution.normalised(table[:, table.any(axis=0)].tolist())
+
+
 def sparse_joint(n_s: int, n_x: int, seed: int = 0) -> JointDistribution:
     """A table from a Dirichlet distribution with few large cells, the same every time."""
     rng = np.random.default_rng([n_s, n_x, seed])

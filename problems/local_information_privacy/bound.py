@@ -30,6 +30,8 @@ The kinds of dual:
   that are left, one list a release, for each set of secrets whose bounds a release may break. Or, in place of the two,
   ``"release": y, "sets": [i, ...], "within": {...}, "beyond": {...}``: two such proofs, where release y breaks the bounds of one of
   these sets and where it does not.
+- ``{"kind": "classes", "proof": {...}}``: a proof of another kind about the classes of observations with the same posterior of the
+  secret, to which H(W | class) is added; see :attr:`privopt.problems.local_information_privacy.data.LocalInformationPrivacyData.of_classes`.
 
 With prices pi, any release satisfies sum_y P(y) cost(v_y) >= pi . P(w) + min over the polytope of
 cost(v) - pi . v, as the posteriors average to P(w). The polytope is that of :class:`privopt.problems.local_information_privacy.polytope.Polytope`,
@@ -102,6 +104,8 @@ def prove(data: LocalInformationPrivacyData, dual: object, seconds: float) -> En
         return _spending(data, dual, seconds)
     if kind == "directions":
         return _along(data, dual, seconds)
+    if kind == "classes":
+        return _of_classes(data, dual, seconds)
     if data.delta > 0:  # the other proofs are for releases that all keep the bounds
         return None
     if kind == "linear":
@@ -146,6 +150,23 @@ def _over_set(data: LocalInformationPrivacyData, dual: dict[str, object], second
     if relaxed is None or not isinstance(inner, dict) or inner.get("kind") not in ("linear", "pricing"):
         return None
     return prove(relaxed, inner, seconds)
+
+
+def _of_classes(
+    data: LocalInformationPrivacyData, dual: dict[str, object], seconds: float
+) -> Enclosure | None:
+    """What a proof about classes of observations that say the same of the secret proves: its bound, and H(W | class)."""
+    joined, inner = data.of_classes, dual.get("proof")
+    if joined is None or not isinstance(inner, dict) or inner.get("kind") == "classes":
+        return None
+    proved = prove(joined, inner, seconds)
+    if proved is None:
+        return None
+    whole, of_class = _entropy(data.observation), _entropy(joined.observation)
+    return (
+        -_sum_up((-proved[0], -whole[0], of_class[1])),
+        _sum_up((proved[1], whole[1], -of_class[0])),
+    )
 
 
 def _along(data: LocalInformationPrivacyData, dual: dict[str, object], seconds: float) -> Enclosure | None:

@@ -18,6 +18,7 @@ from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.models.channel_data import Joint, JointOrSet, Observation, nominal_of, observation
 from privopt.models.distance import Distance
 from privopt.models.generalisation import Generalisation
+from privopt.models.joint import JointDistribution
 from privopt.problems import validation as checks
 from privopt.problems.local_information_privacy import by_value, divergences
 from privopt.problems.local_information_privacy.polytope import ULPS, Cut, Polytope, polytope, rounded_exp
@@ -194,6 +195,43 @@ class LocalInformationPrivacyData:
         made = self.relaxed(())
         object.__setattr__(made, "_free", free)
         return made
+
+    @cached_property
+    def alike(self) -> tuple[int, ...]:
+        """For each observation of positive probability the number of its class: those with the same posterior of the secret.
+
+        What a release says about the secret depends on what it says about these classes only (they are a sufficient statistic).
+        """
+        numbers: dict[tuple[int, ...], int] = {}
+        columns = (tuple(row[w] for row in self.table) for w in self.observation.support.tolist())
+        return tuple(
+            numbers.setdefault(tuple(weight // common for weight in column), len(numbers))
+            for column in columns
+            for common in (math.gcd(*column),)
+        )
+
+    @cached_property
+    def of_classes(self) -> Self | None:
+        """The same problem about the classes of :attr:`alike`; None where the utility is not what is said about W, or other bounds are asked.
+
+        A release of W tells the class as much as it may in this problem, and within the class at most all, H(W | class): that is
+        what its utility is at most beyond that of this problem. It is reached if every release names a symbol of each class.
+        """
+        plain = self.utility == checks.MUTUAL_INFORMATION and self.observation.useful is None
+        plain = plain and not (self.contiguous or self.robust or self.beyond or self._cuts or self._free)
+        if not plain or self.per_value is not None:
+            return None
+        weights = [[0] * (max(self.alike) + 1) for _ in self.table]
+        for total, row in zip(weights, self.table, strict=True):
+            for w, number in zip(self.observation.support.tolist(), self.alike, strict=True):
+                total[number] += row[w]
+        return type(self)(
+            JointDistribution.normalised(weights),
+            lower=self._side(self.lower),
+            upper=self._side(self.upper),
+            delta=self.delta,
+            notion=self.notion,
+        )
 
     def _side(self, level: float) -> float | None:
         return None if level == math.inf and self.budget < math.inf else level

@@ -17,12 +17,16 @@ from privopt.solvers.local_information_privacy.answer import (
     independent,
     whole_release,
 )
+from privopt.solvers.local_information_privacy.columns.classes import joined, through_classes
 from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
 from privopt.solvers.local_information_privacy.columns.master import master
 from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
 
 MOST = 2000
-"""Observations up to which a master program of as many rows, and a channel of as many releases, take seconds."""
+"""Classes of observations up to which a master program of as many rows takes seconds."""
+
+MOST_OBSERVED = 3000
+"""Observations up to which a channel of as many releases does, and fits in memory several times over (200 MB each time)."""
 
 JUDGING, MOST_KEPT = 2e-7, 0.3
 """Seconds of judging for each entry of a channel, and the share of the time that is kept for them at most."""
@@ -39,6 +43,7 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
     A linear program shares the distribution of W among the posteriors so far. Its prices say which other
     ones would help: walks along the edges of the polytope find most, branch and bound on the entropy the
     rest, or proves that there are none. The vertex form is that of the lectures on privacy-utility trade-offs.
+    Of many observations those with the same posterior of the secret are first joined.
 
     Parameters
     ----------
@@ -60,6 +65,7 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """Grows with the square of the largest support of a vertex times that of the observations, and with the rows."""
+        problem = joined(problem) or problem
         n, secrets = len(problem.observation.support), len(problem.observation.p_s)
         rows = len(posterior_rows(problem))
         return 0.1 + 2e-5 * (min(secrets, n) * n) ** 2 * (rows > 0) * (1 + rows / (2 * secrets))
@@ -70,7 +76,9 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
             return "it prices posteriors by their entropy: the utility must be mutual information"
         if independent(problem) and whole_release(problem) is None:
             return NOT_INDEPENDENT
-        if (n := len(problem.observation.support)) > MOST:
+        if (n := len(problem.observation.support)) > MOST_OBSERVED:
+            return f"its channel would have about {n * n:.1e} entries, more than {MOST_OBSERVED}^2; subset-merging takes any number"
+        if (n := len((joined(problem) or problem).observation.support)) > MOST:
             return (
                 f"its master program would have {n} rows, more than {MOST}; subset-merging takes any number"
             )
@@ -84,7 +92,18 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
         if math.isfinite(budget.remaining):
             judging = min(JUDGING * len(problem.observation.support) ** 2, MOST_KEPT * budget.remaining)
             until = replace(budget, deadline=budget.deadline - judging)
-        run = Anytime(problem, until, self.tolerance, turn=0.75, end=0.95)
+        smaller = joined(problem)
+        return (
+            self._run(problem, until)
+            if smaller is None
+            else through_classes(problem, smaller, until, self._run)
+        )
+
+    def _run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
+        """The same without joining observations."""
+        if (whole := whole_release(problem)) is not None:
+            return whole
+        run = Anytime(problem, budget, self.tolerance, turn=0.75, end=0.95)
         stop = run.finish()
         return Proposal(_mixture(problem, run.columns), *run.proved(problem), stats=run.stats(stop))
 

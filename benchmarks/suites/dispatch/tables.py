@@ -75,6 +75,10 @@ def _sparse(n_s: int, n_x: int, epsilon: float = 1.0) -> Problem[Any]:
     return LocalInformationPrivacy(joints.sparse_joint(n_s, n_x), epsilon)
 
 
+def _counted(n_s: int, n_x: int, rows: int, epsilon: float = 1.0) -> Problem[Any]:
+    return LocalInformationPrivacy(joints.counted_joint(n_s, n_x, rows), epsilon)
+
+
 def _survey(epsilon: float) -> Problem[Any]:
     return LocalInformationPrivacy(joints.survey(), epsilon)
 
@@ -152,6 +156,9 @@ register_cases(
         ("sparse-4x30", "", partial(_sparse, 4, 30)),
         ("sparse-20x60", "", partial(_sparse, 20, 60)),
         ("sparse-3x2000", "", partial(_sparse, 3, 2000)),
+        ("counted-3x120", "", partial(_counted, 3, 120, 400)),
+        ("counted-5x400", "", partial(_counted, 5, 400, 2000, 0.5)),
+        ("counted-5x1000", "", partial(_counted, 5, 1000, 20_000)),
         ("survey", "q", partial(_survey, 1.0)),
         ("lecture-strict", "", partial(_lecture, 0.3)),
         ("hamming-4x20", "", partial(_hamming, 4, 20)),

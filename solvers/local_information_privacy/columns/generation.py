@@ -402,7 +402,9 @@ class Anytime:
     def _look(self, search: Search) -> bool:
         """Take the columns of a search, for a share of the time; whether any came in."""
         now = time.monotonic()
-        return self.columns.look(search, replace(self.budget, deadline=now + LOOKING * max(0.0, self.end - now)))
+        return self.columns.look(
+            search, replace(self.budget, deadline=now + LOOKING * max(0.0, self.end - now))
+        )
 
     def _walk_on(self) -> None:
         """A few rounds of walks after the turn, from what an exact search came across."""
