@@ -53,6 +53,7 @@ from privopt.core.problem import Enclosure
 from privopt.measures.lifts import mutual_information_bound
 from privopt.measures.shannon import entropy, mutual_information
 from privopt.models.channel_data import Observation
+from privopt.problems.classes import within_classes
 from privopt.problems.costs import Costs, costs
 from privopt.problems.exact_joint import enclose
 from privopt.problems.local_information_privacy import divergences
@@ -162,11 +163,8 @@ def _of_classes(
     proved = prove(joined, inner, seconds)
     if proved is None:
         return None
-    whole, of_class = _entropy(data.observation), _entropy(joined.observation)
-    return (
-        -_sum_up((-proved[0], -whole[0], of_class[1])),
-        _sum_up((proved[1], whole[1], -of_class[0])),
-    )
+    within = within_classes(data.observation, joined.observation)
+    return -_sum_up((-proved[0], -within[0])), _sum_up((proved[1], within[1]))
 
 
 def _along(data: LocalInformationPrivacyData, dual: dict[str, object], seconds: float) -> Enclosure | None:

@@ -18,8 +18,8 @@ from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.models.channel_data import Joint, JointOrSet, Observation, nominal_of, observation
 from privopt.models.distance import Distance
 from privopt.models.generalisation import Generalisation
-from privopt.models.joint import JointDistribution
 from privopt.problems import validation as checks
+from privopt.problems.classes import classes_of, joint_of_classes
 from privopt.problems.local_information_privacy import by_value, divergences
 from privopt.problems.local_information_privacy.polytope import ULPS, Cut, Polytope, polytope, rounded_exp
 
@@ -198,17 +198,8 @@ class LocalInformationPrivacyData:
 
     @cached_property
     def alike(self) -> tuple[int, ...]:
-        """For each observation of positive probability the number of its class: those with the same posterior of the secret.
-
-        What a release says about the secret depends on what it says about these classes only (they are a sufficient statistic).
-        """
-        numbers: dict[tuple[int, ...], int] = {}
-        columns = (tuple(row[w] for row in self.table) for w in self.observation.support.tolist())
-        return tuple(
-            numbers.setdefault(tuple(weight // common for weight in column), len(numbers))
-            for column in columns
-            for common in (math.gcd(*column),)
-        )
+        """For each observation of positive probability the number of its class: those with the same posterior of the secret."""
+        return classes_of(self.observation)
 
     @cached_property
     def of_classes(self) -> Self | None:
@@ -221,12 +212,8 @@ class LocalInformationPrivacyData:
         plain = plain and not (self.contiguous or self.robust or self.beyond or self._cuts or self._free)
         if not plain or self.per_value is not None:
             return None
-        weights = [[0] * (max(self.alike) + 1) for _ in self.table]
-        for total, row in zip(weights, self.table, strict=True):
-            for w, number in zip(self.observation.support.tolist(), self.alike, strict=True):
-                total[number] += row[w]
         return type(self)(
-            JointDistribution.normalised(weights),
+            joint_of_classes(self.observation, self.alike),
             lower=self._side(self.lower),
             upper=self._side(self.upper),
             delta=self.delta,

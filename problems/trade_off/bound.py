@@ -12,6 +12,8 @@ The kinds of dual:
 - ``{"kind": "blocks", "multiplier": m, "pi": [...], "cost": c}``: for form "merging", prices of the observations, beyond which no
   block costs less than is seen by trying all of them; and, if c is not None, every partition tried that costs at most c
   (:mod:`privopt.problems.trade_off.priced_blocks`). Up to 24 observations.
+- ``{"kind": "classes", "proof": {...}}``: a proof of another kind about the classes of observations with the same posterior of the
+  secret; see :attr:`privopt.problems.trade_off.data.TradeOffData.of_classes`.
 
 What :func:`prove_bound` returns is rounded outward from integers, fractions and balls; the search for duals uses the
 float readings (:func:`analytic_bound`, :func:`weighed_bound`, :func:`from_weighed`).
@@ -58,7 +60,21 @@ def prove_bound(problem: TradeOffData, dual: object, seconds: float) -> Enclosur
         return proved_by_prices(problem, dual, max(seconds, ANYWAY))
     if kind == "contiguous":
         return contiguous.proved_best(problem, seconds)
+    if kind == "classes":
+        return _of_classes(problem, dual, seconds)
     return _priced(problem, dual, seconds) if kind == "pricing" else None
+
+
+def _of_classes(problem: TradeOffData, dual: dict[str, object], seconds: float) -> Enclosure | None:
+    """What a proof about classes of observations that say the same of the secret proves, and what symbols add."""
+    smaller, inner = problem.of_classes, dual.get("proof")
+    if smaller is None or not isinstance(inner, dict) or inner.get("kind") == "classes":
+        return None
+    proved, more = prove_bound(smaller, inner, seconds), problem.beside_classes(smaller)
+    if proved is None or not all(map(math.isfinite, proved)):
+        return proved
+    low, high = (Fraction(a) + Fraction(b) for a, b in zip(proved, more, strict=True))
+    return enclose(low)[0], enclose(high)[1]
 
 
 def analytic_bound(problem: TradeOffData) -> float:

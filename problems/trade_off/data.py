@@ -6,8 +6,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.models.channel_data import Joint, JointOrSet, Observation, Release, nominal_of, observation
 from privopt.models.generalisation import Generalisation
 from privopt.problems import validation as checks
+from privopt.problems.classes import classes_of, joint_of_classes, within_classes
+from privopt.problems.exact_joint import enclose
 from privopt.problems.robust_information import read
 from privopt.problems.robust_reading import SetReader
 from privopt.problems.trade_off.information import (
@@ -129,6 +132,38 @@ class TradeOffData(ABC):
     def observation(self) -> Observation:
         """The distributions of (S, W) and of (X, W)."""
         return observation(self.nominal)
+
+    @cached_property
+    def alike(self) -> tuple[int, ...]:
+        """For each observation of positive probability the number of its class: those with the same posterior of the secret."""
+        return classes_of(self.observation)
+
+    @cached_property
+    def of_classes(self) -> Self | None:
+        """The problem about the classes of :attr:`alike`; None for mergings, sets, and where W is not X.
+
+        A release of X says of the class no more than of X, of X at most H(X | class) more, and the same of the secret. A funnel's releases
+        reach that where each names a symbol of every class, so that a floor is one less that much, rounded down here; a
+        bottleneck's say nothing of symbols beside their class.
+        """
+        plain = self.form == "stochastic" and not self.robust and self.observation.useful is None
+        if not plain:
+            return None
+        joint, budget = joint_of_classes(self.observation, self.alike), self.budget
+        if self.is_floor:
+            most = within_classes(self.observation, observation(joint))[1]
+            budget = max(0.0, math.nextafter(budget - most, -math.inf))
+        return type(self)(joint, **{self.mode: budget})  # type: ignore[call-arg]  # kinds of problems take it by name
+
+    def beside_classes(self, smaller: TradeOffData) -> Enclosure:
+        """Floats around what an objective is larger by than for the problem about classes."""
+        low, high = within_classes(self.observation, smaller.observation)
+        if not self.is_funnel or self.is_floor:
+            return 0.0, 0.0
+        if self.is_cap:
+            return low, high
+        weight = Fraction(self.budget)
+        return enclose(weight * Fraction(low))[0], enclose(weight * Fraction(high))[1]
 
     @cached_property
     def most(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from privopt.problems.information_bottleneck.problem import InformationBottlenec
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
 from privopt.problems.trade_off.problem import TradeOff
+from privopt.solvers.trade_off.columns.classes import joined, through_classes
 from privopt.solvers.trade_off.columns.generation import generate, settled
 from privopt.solvers.trade_off.columns.program import kept
 from privopt.solvers.trade_off.mergings import best_kept, numbered
@@ -59,7 +61,10 @@ LEAST_CAP = 1e-8
 """In nats; less is next to nothing in a linear program, which is then solved for this."""
 
 LARGEST = 300
-"""Symbols up to which a linear program over posteriors takes a fraction of a second."""
+"""Classes of symbols up to which a linear program over posteriors takes a fraction of a second."""
+
+MOST_OBSERVED = 2000
+"""Symbols up to which a channel of as many releases is judged in seconds."""
 
 T = TypeVar("T", bound=TradeOff)
 
@@ -73,6 +78,9 @@ class Priced(Solver[T]):
     def refuse(self, problem: T) -> str | None:
         """Refuse contiguous blocks, and alphabets whose linear programs take longer than a look at the clock may wait."""
         size = len(problem.observation.support)
+        if size > MOST_OBSERVED:
+            return f"its channel would have about {size * size:.1e} entries, more than {MOST_OBSERVED}^2"
+        size = len((joined(problem) or problem).observation.support)
         if size > LARGEST:
             return f"its linear programs take at most {LARGEST} symbols, this problem has {size}"
         return "it knows no contiguous blocks" if problem.contiguous else None
@@ -80,7 +88,10 @@ class Priced(Solver[T]):
     def run(self, problem: T, budget: Budget) -> Proposal:
         """Propose the best mixture of posteriors, and the best bound proved: for form "merging" the symbols in their likeliest releases."""
         if problem.form == "stochastic":
-            return self.channels(problem, budget, self.tolerance)
+            smaller = joined(problem)
+            if smaller is None:
+                return self.channels(problem, budget, self.tolerance)
+            return through_classes(problem, smaller, budget, partial(self.channels, tolerance=self.tolerance))
         alone = Budget(budget.deadline, budget.seed)  # what is known is a merging
         proposal = self.channels(problem.by_channels(), alone, max(self.tolerance, OF_MERGINGS))
         if proposal.mechanism is None:
@@ -123,6 +134,7 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
 
     def cost(self, problem: PrivacyFunnel) -> float:
         """Seconds until the gap is closed, or nothing helps: grows with the symbols, and with those of a posterior."""
+        problem = joined(problem) or problem
         n, rank = len(problem.observation.support), len(problem.observation.p_s)
         proof = 5e-4 * n * math.sqrt(n) * 1.5 ** max(0, min(rank, n) - 3)
         return 0.5 + 0.02 * n + min(proof, ENDLESS)
@@ -149,6 +161,7 @@ class ColumnGeneration(Priced[PrivacyFunnel]):
         return proposal if scaled is problem else _at_less(problem, proposal, channel)
 
     def _small(self, problem: PrivacyFunnel) -> bool:
+        problem = joined(problem) or problem
         if problem.observation.useful is not None:
             return len(problem.observation.p_x) <= 4
         return len(problem.observation.support) * min(len(problem.observation.p_s), 10) <= SMALL
@@ -247,6 +260,7 @@ class BottleneckColumnGeneration(Priced[InformationBottleneck]):
 
     def cost(self, problem: InformationBottleneck) -> float:
         """Seconds until the gap is closed, where it can be; grows with the values of S above all."""
+        problem = joined(problem) or problem
         n, n_s = len(problem.observation.support), len(problem.observation.p_s)
         return 0.5 + 0.01 * n * 3.0 ** min(n_s, 20)
 

@@ -15,9 +15,9 @@ from privopt.arrays import Floats, Ints
 from privopt.core.solver import Budget
 from privopt.mechanisms import Channel
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.common import classes
+from privopt.solvers.common.classes import divided
 from privopt.solvers.local_information_privacy.column_generation import ColumnGeneration
-from privopt.solvers.local_information_privacy.columns import classes
-from privopt.solvers.local_information_privacy.columns.classes import divided
 
 NATS = {
     "lip": {"epsilon": 0.4},
