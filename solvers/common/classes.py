@@ -16,14 +16,20 @@ MANY = 60
 SHARE = 0.95
 """Classes per observation up to which it is worth it."""
 
+DECIMALS = 9
+"""Of posteriors, by which floats tell them apart."""
+
 NARROW = 1e-13
 """Probability of a release below which it is left out: its posterior would be rounding."""
 
 
-def worth_joining(observed: Observation, smaller: Observation) -> bool:
-    """Whether there are far fewer classes than many observations."""
+def may_be_alike(observed: Observation) -> bool:
+    """Whether there may be far fewer classes than many observations, as far as floats tell, which is quick to see."""
     n = len(observed.support)
-    return n >= MANY and len(smaller.p_w) <= SHARE * n
+    if n < MANY:
+        return False
+    posteriors = np.round(observed.s_given_w[:, observed.support], DECIMALS)
+    return len(np.unique(posteriors, axis=1).T) <= SHARE * n
 
 
 def raised(progress: Callable[[float, str], None], by: float) -> Callable[[float, str], None]:

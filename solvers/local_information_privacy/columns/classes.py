@@ -19,16 +19,13 @@ from privopt.measures.shannon import entropy
 from privopt.mechanisms import Channel, Merging
 from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.common.classes import divided, raised, worth_joining
+from privopt.solvers.common.classes import divided, may_be_alike, raised
 from privopt.solvers.local_information_privacy.answer import ANALYTIC, matrix_from_joint
 
 
 def joined(problem: LocalInformationPrivacy) -> LocalInformationPrivacy | None:
     """The problem about classes, where there are far fewer of them than many observations; else None."""
-    smaller = problem.of_classes
-    return (
-        smaller if smaller is not None and worth_joining(problem.observation, smaller.observation) else None
-    )
+    return problem.of_classes if may_be_alike(problem.observation) else None
 
 
 def through_classes(

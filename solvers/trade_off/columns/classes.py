@@ -16,7 +16,7 @@ from privopt.arrays import Floats, Ints
 from privopt.core.solver import Budget, Proposal
 from privopt.mechanisms import Channel, Merging
 from privopt.problems.trade_off.problem import TradeOff
-from privopt.solvers.common.classes import divided, raised, worth_joining
+from privopt.solvers.common.classes import divided, may_be_alike, raised
 from privopt.solvers.trade_off.columns.program import kept
 
 T = TypeVar("T", bound=TradeOff)
@@ -24,10 +24,7 @@ T = TypeVar("T", bound=TradeOff)
 
 def joined(problem: T) -> T | None:
     """The problem about classes, where there are far fewer of them than many symbols; else None."""
-    smaller = problem.of_classes
-    return (
-        smaller if smaller is not None and worth_joining(problem.observation, smaller.observation) else None
-    )
+    return problem.of_classes if may_be_alike(problem.observation) else None
 
 
 def through_classes(problem: T, smaller: T, budget: Budget, run: Callable[[T, Budget], Proposal]) -> Proposal:
