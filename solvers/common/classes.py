@@ -22,6 +22,9 @@ DECIMALS = 9
 NARROW = 1e-13
 """Probability of a release below which it is left out: its posterior would be rounding."""
 
+LEAST = 1e-15
+"""Share of a class below which a release does without it: it is rounding."""
+
 
 def may_be_alike(observed: Observation) -> bool:
     """Whether there may be far fewer classes than many observations, as far as floats tell, which is quick to see."""
@@ -72,7 +75,7 @@ def divided(joint: Floats, p: Floats, classes: Ints) -> Floats:
     after = np.cumsum(shares, axis=1)
     parts: list[tuple[Ints, Floats]] = []
     for column, share, end in zip(joint.T, shares.T, after.T, strict=True):
-        used = np.flatnonzero(column > 0)
+        used = np.flatnonzero(share > LEAST)
         first = end - share
         cuts = [(ends[c][:-1] - first[c]) / share[c] for c in used.tolist() if len(members[c]) > 1]
         within = np.unique(np.concatenate([*cuts, np.zeros(1)]))

@@ -6,6 +6,7 @@ more of the secret. A bottleneck's is a release of symbols as it is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
@@ -18,6 +19,9 @@ from privopt.mechanisms import Channel, Merging
 from privopt.problems.trade_off.problem import TradeOff
 from privopt.solvers.common.classes import divided, may_be_alike, raised
 from privopt.solvers.trade_off.columns.program import kept
+
+JUDGING, MOST_KEPT = 1.2e-6, 0.3
+"""Seconds of judging for each entry of a channel with as many releases as symbols, and the share of the time that is kept for them at most."""
 
 T = TypeVar("T", bound=TradeOff)
 
@@ -33,6 +37,9 @@ def through_classes(problem: T, smaller: T, budget: Budget, run: Callable[[T, Bu
     p = problem.observation.p_w[support]
     more = float(np.mean(problem.beside_classes(smaller)))
     until = replace(budget, progress=raised(budget.progress, more), incumbent=None)
+    if math.isfinite(budget.remaining):
+        judging = min(JUDGING * len(p) ** 2, MOST_KEPT * budget.remaining)
+        until = replace(until, deadline=budget.deadline - judging)
     if isinstance(budget.incumbent, (Channel, Merging)):
         until = replace(until, incumbent=_of_classes(smaller, budget.incumbent.matrix[support], p, classes))
     found = run(smaller, until)
