@@ -205,7 +205,7 @@ class LocalInformationPrivacyData:
     def of_classes(self) -> Self | None:
         """The same problem about the classes of :attr:`alike`; None where the utility is not what is said about W, or other bounds are asked.
 
-        A release of W tells the class as much as it may in this problem, and within the class at most all, H(W | class): that is
+        A release says of the class as much as it may in this problem, and within the class at most all, H(W | class): that is
         what its utility is at most beyond that of this problem. It is reached if every release names a symbol of each class.
         """
         plain = self.utility == checks.MUTUAL_INFORMATION and self.observation.useful is None

@@ -17,7 +17,7 @@ SHARE = 0.95
 """Classes per observation up to which it is worth it."""
 
 DECIMALS = 9
-"""Of posteriors, by which floats tell them apart."""
+"""Of posteriors, by which floats are compared."""
 
 NARROW = 1e-13
 """Probability of a release below which it is left out: its posterior would be rounding."""
@@ -27,7 +27,7 @@ LEAST = 1e-15
 
 
 def may_be_alike(observed: Observation) -> bool:
-    """Whether there may be far fewer classes than many observations, as far as floats tell, which is quick to see."""
+    """Whether there may be far fewer classes than many observations, as floats show, which is quick to see."""
     n = len(observed.support)
     if n < MANY:
         return False
@@ -36,15 +36,15 @@ def may_be_alike(observed: Observation) -> bool:
 
 
 def raised(progress: Callable[[float, str], None], by: float) -> Callable[[float, str], None]:
-    """Tells what a run reaches in the smaller problem in terms of the larger one."""
+    """Reports what a run reaches in the smaller problem in terms of the larger one."""
 
-    def tell(fraction: float, message: str) -> None:
+    def report(fraction: float, message: str) -> None:
         if isinstance(message, Reached):
             objective, bound = (None if v is None else v + by for v in (message.objective, message.bound))
             message = Reached(objective, bound)
         progress(fraction, message)
 
-    return tell
+    return report
 
 
 def divided(joint: Floats, p: Floats, classes: Ints) -> Floats:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,14 +28,16 @@ KINDS: dict[str, Callable[[po.JointDistribution], TradeOff]] = {
     "low-floor": lambda joint: po.PrivacyFunnel(joint, min_utility=0.2),
     "cap": lambda joint: po.PrivacyFunnel(joint, max_leakage=0.02),
     "weight": lambda joint: po.PrivacyFunnel(joint, trade_off=0.2),
-    "rate": lambda joint: po.InformationBottleneck(joint, max_rate=0.4),
+    "rate": lambda joint: po.InformationBottleneck(joint, max_rate=0.2),
     "price": lambda joint: po.InformationBottleneck(joint, trade_off=0.05),
 }
 
 
-@pytest.fixture(autouse=True)
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classes, "MANY", 2)
+@pytest.fixture(autouse=True, scope="module")
+def few() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(classes, "MANY", 2)
+        yield
 
 
 def problem_of(kind: str) -> TradeOff:
@@ -48,16 +51,23 @@ def solved(problem: TradeOff, **more: Any) -> Proposal:
     return BottleneckColumnGeneration().run(problem, Budget(**more))
 
 
+@cache
+def best_of(kind: str) -> tuple[TradeOff, Proposal, Channel]:
+    """A problem and its best mixture of posteriors, solved once."""
+    problem = problem_of(kind)
+    proposal = solved(problem)
+    assert isinstance(proposal.mechanism, Channel)
+    return problem, proposal, proposal.mechanism
+
+
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_without_joining_the_optimum_is_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = problem_of(kind)
-    one = solved(problem)
+    problem, one, best = best_of(kind)
     monkeypatch.setattr(classes, "MANY", 1000)
     other = solved(problem)
     assert (one.stats.get("classes"), other.stats.get("classes")) == (CLASSES, None)
-    assert isinstance(one.mechanism, Channel)
     assert isinstance(other.mechanism, Channel)
-    reading, alone = problem.evaluate(one.mechanism), problem.evaluate(other.mechanism)
+    reading, alone = problem.evaluate(best), problem.evaluate(other.mechanism)
     assert reading.feasible
     assert reading.objective == pytest.approx(alone.objective, abs=3e-6)
     assert problem.check_bound(one.bound or 0.0, one.dual) == pytest.approx(one.bound, abs=1e-8)
@@ -66,7 +76,7 @@ def test_without_joining_the_optimum_is_the_same(kind: str, monkeypatch: pytest.
         assert max(reading.objective, alone.objective) - 1e-9 <= bound <= reading.objective + 3e-6
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", ["floor", "price"])
 def test_what_is_returned_is_certified_and_closed(kind: str) -> None:
     found = po.solve(problem_of(kind), "column-generation")
     assert found.certified
@@ -75,24 +85,20 @@ def test_what_is_returned_is_certified_and_closed(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_an_answer_of_symbols_is_taken_over(kind: str) -> None:
-    problem = problem_of(kind)
-    best = solved(problem)
-    again = solved(problem, deadline=0.0, incumbent=best.mechanism)
-    assert isinstance(best.mechanism, Channel)
+    problem, _, best = best_of(kind)
+    again = solved(problem, deadline=0.0, incumbent=best)
     assert isinstance(again.mechanism, Channel)
-    before, after = (problem.evaluate(m).objective for m in (best.mechanism, again.mechanism))
+    before, after = (problem.evaluate(m).objective for m in (best, again.mechanism))
     assert after >= before - 1e-5
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_a_changed_proof_never_proves_too_much(kind: str) -> None:
-    problem = problem_of(kind)
-    best = solved(problem)
-    assert isinstance(best.mechanism, Channel)
-    optimum = problem.evaluate(best.mechanism).objective
+    problem, proposal, best = best_of(kind)
+    optimum = problem.evaluate(best).objective
     rng = np.random.default_rng(0)
     for _ in range(6):
-        bad: Any = copy.deepcopy(best.dual)
+        bad: Any = copy.deepcopy(proposal.dual)
         prices = bad["proof"].get("pi", [0.0])
         prices[int(rng.integers(len(prices)))] += float(rng.normal()) * 0.1
         proved = problem.check_bound(-math.inf, bad)
