@@ -203,6 +203,7 @@ def test_projective_diameters_are_those_of_powers_and_never_less(seed: int) -> N
         ]
 
 
+@pytest.mark.long
 def test_many_states_are_read_in_small_boxes() -> None:
     rng = np.random.default_rng(1)
     chain = po.MarkovChain.normalised(rng.dirichlet(np.ones(20), size=20))
