@@ -61,6 +61,7 @@ def test_the_optimum_is_that_of_classes_and_what_is_left_of_the_symbol(asked: st
     found = po.solve(problem, "column-generation")
     assert found.status.name == "OPTIMAL"
     assert found.certified
+    assert optimum.objective is not None
     assert found.objective == pytest.approx(optimum.objective + within, abs=1e-6)
     assert found.stats["classes"] == len(columns)
     assert isinstance(found.dual, dict)
@@ -80,7 +81,7 @@ def test_without_joining_no_more_is_reached(monkeypatch: pytest.MonkeyPatch) -> 
     joined = ColumnGeneration().run(problem, Budget())
     monkeypatch.setattr(classes, "MANY", 1000)
     alone = ColumnGeneration().run(problem, Budget())
-    assert (joined.bound, alone.bound) == (pytest.approx(alone.bound, abs=1e-6),) * 2
+    assert joined.bound == pytest.approx(alone.bound, abs=1e-6)
     for one, other in ((joined, alone), (alone, joined)):
         assert isinstance(one.mechanism, Channel)
         assert problem.evaluate(one.mechanism).utility <= (other.bound or 0.0) + 1e-9
@@ -98,6 +99,7 @@ def test_the_order_of_symbols_changes_nothing() -> None:
 def test_an_answer_of_symbols_is_taken_over() -> None:
     problem = problem_of(counts(3, 70, 7), epsilon=0.4)
     whole = po.solve(problem, "column-generation")
+    assert whole.utility is not None
     again = ColumnGeneration().run(problem, Budget(deadline=0.0, incumbent=whole.mechanism))
     assert isinstance(again.mechanism, Channel)
     assert problem.evaluate(again.mechanism).utility >= whole.utility - 1e-6
@@ -117,6 +119,7 @@ def test_a_proof_is_checked_and_a_changed_one_never_proves_too_much(
     problem, bound, dual = proof
     assert problem.check_bound(bound, dual) == pytest.approx(bound, abs=1e-9)
     optimum = po.solve(problem, "column-generation").objective
+    assert optimum is not None
     rng = np.random.default_rng(0)
     for _ in range(30):
         bad = copy.deepcopy(dual)

@@ -329,7 +329,9 @@ def test_a_search_that_begins_from_the_tree_of_another_proves_as_much(
         checked = problem.check_bound(bound, dual)
         assert checked is not None
         assert checked == pytest.approx(bound, abs=1e-10)
-        assert len(dual["tree"]) == search.nodes
+        tree = dual["tree"]
+        assert isinstance(tree, list)
+        assert len(tree) == search.nodes
         proved.append(checked)
     assert proved[1] == pytest.approx(proved[0], abs=3e-8)
     assert first <= alone.bound + 1e-9
