@@ -47,6 +47,21 @@ def raised(progress: Callable[[float, str], None], by: float) -> Callable[[float
     return report
 
 
+def gathered(matrix: Floats, p: Floats, classes: Ints) -> Floats:
+    """What a channel of the observations makes of their classes: P(y | class) of the releases that occur.
+
+    Examples
+    --------
+    >>> gathered(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]), np.array([0.25, 0.25, 0.5]), np.array([0, 0, 1]))
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    joint = np.zeros((int(classes.max()) + 1, matrix.shape[1]))
+    np.add.at(joint, classes, p[:, None] * matrix)
+    joint = joint[:, joint.sum(axis=0) > 0]
+    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
+
+
 def divided(joint: Floats, p: Floats, classes: Ints) -> Floats:
     """P(w, y') of releases that name one member of each class, from P(class, y).
 

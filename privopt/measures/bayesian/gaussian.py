@@ -163,23 +163,18 @@ def h_matrix_sum_factor(covariance: Floats) -> tuple[float, bool]:
 
 def _dominated_sums(covariance: Floats) -> Floats | None:
     """For each target a bound on the sum of its absolute coefficients by the comparison matrix; None where that is no M-matrix."""
-    comparison = _safe_inverse(correlation_of(covariance))
+    comparison = symmetric_inverse(correlation_of(covariance), _LEAST_PIVOT)
     if comparison is None:
         return None
     diagonal = np.abs(np.diag(comparison))
     np.negative(np.abs(comparison, out=comparison), out=comparison)
     np.fill_diagonal(comparison, diagonal)
-    inverse = _safe_inverse(comparison / np.sqrt(diagonal) / np.sqrt(diagonal)[:, None])
+    inverse = symmetric_inverse(comparison / np.sqrt(diagonal) / np.sqrt(diagonal)[:, None], _LEAST_PIVOT)
     if inverse is None:
         return None
     scale = np.sqrt(np.diag(covariance) / diagonal)
     sums: Floats = scale @ (inverse - np.diag(np.diag(inverse))) / np.diag(inverse) / scale
     return sums
-
-
-def _safe_inverse(matrix: Floats) -> Floats | None:
-    """Inverse of a symmetric matrix with unit diagonal; None unless safely positive definite."""
-    return symmetric_inverse(matrix, _LEAST_PIVOT)
 
 
 def symmetric_inverse(matrix: Floats, least_pivot: float = 0.0) -> Floats | None:

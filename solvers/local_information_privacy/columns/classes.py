@@ -13,13 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from privopt.arrays import Floats, Ints
 from privopt.core.solver import Budget, Proposal
 from privopt.measures.shannon import entropy
 from privopt.mechanisms import Channel, Merging
 from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.common.classes import divided, may_be_alike, raised
+from privopt.solvers.common.classes import divided, gathered, may_be_alike, raised
 from privopt.solvers.local_information_privacy.answer import ANALYTIC, matrix_from_joint
 
 
@@ -40,7 +39,9 @@ def through_classes(
     within = float(entropy(p, normalise=True)) - float(entropy(smaller.observation.p_w, normalise=True))
     until = replace(budget, progress=raised(budget.progress, within), incumbent=None)
     if isinstance(budget.incumbent, (Channel, Merging)):
-        until = replace(until, incumbent=_of_classes(smaller, budget.incumbent.matrix[support], p, classes))
+        until = replace(
+            until, incumbent=smaller.answer(gathered(budget.incumbent.matrix[support], p, classes))
+        )
     found = run(smaller, until)
     bound, dual = analytic_bound(problem), dict[str, object](ANALYTIC)
     if found.bound is not None and found.bound + within < bound:
@@ -51,11 +52,3 @@ def through_classes(
     joint = smaller.observation.p_w[:, None] * found.mechanism.matrix
     matrix = matrix_from_joint(problem, divided(joint, p, classes), negligible=0.0)
     return Proposal(problem.answer(matrix), bound, dual, stats=stats)
-
-
-def _of_classes(smaller: LocalInformationPrivacy, matrix: Floats, p: Floats, classes: Ints) -> Channel:
-    """What a channel of the observations makes of their classes."""
-    joint = np.zeros((len(smaller.observation.p_w), matrix.shape[1]))
-    np.add.at(joint, classes, p[:, None] * matrix)
-    joint = joint[:, joint.sum(axis=0) > 0]
-    return smaller.answer(joint / joint.sum(axis=1, keepdims=True))

@@ -13,11 +13,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from privopt.arrays import Floats, Ints
 from privopt.core.solver import Budget, Proposal
 from privopt.mechanisms import Channel, Merging
 from privopt.problems.trade_off.problem import TradeOff
-from privopt.solvers.common.classes import divided, may_be_alike, raised
+from privopt.solvers.common.classes import divided, gathered, may_be_alike, raised
 from privopt.solvers.trade_off.columns.program import kept
 
 JUDGING, MOST_KEPT = 1.2e-6, 0.3
@@ -41,7 +40,9 @@ def through_classes(problem: T, smaller: T, budget: Budget, run: Callable[[T, Bu
         judging = min(JUDGING * len(p) ** 2, MOST_KEPT * budget.remaining)
         until = replace(until, deadline=budget.deadline - judging)
     if isinstance(budget.incumbent, (Channel, Merging)):
-        until = replace(until, incumbent=_of_classes(smaller, budget.incumbent.matrix[support], p, classes))
+        until = replace(
+            until, incumbent=smaller.answer(gathered(budget.incumbent.matrix[support], p, classes))
+        )
     found = run(smaller, until)
     dual = {"kind": "classes", "proof": found.dual}
     bound = None if found.bound is None else found.bound + more
@@ -56,11 +57,3 @@ def through_classes(problem: T, smaller: T, budget: Budget, run: Callable[[T, Bu
     every = np.tile(joint.sum(axis=0) / joint.sum(), (len(problem.observation.p_w), 1))
     every[support] = joint / joint.sum(axis=1, keepdims=True)
     return Proposal(kept(problem, problem.answer(every)), bound, dual, stats=stats)
-
-
-def _of_classes(smaller: TradeOff, matrix: Floats, p: Floats, classes: Ints) -> Channel:
-    """What a channel of the symbols makes of their classes."""
-    joint = np.zeros((len(smaller.observation.p_w), matrix.shape[1]))
-    np.add.at(joint, classes, p[:, None] * matrix)
-    joint = joint[:, joint.sum(axis=0) > 0]
-    return smaller.answer(joint / joint.sum(axis=1, keepdims=True))
