@@ -26,7 +26,9 @@ from privopt.errors import InvalidProblem, UnsuitableSolver
 BY_NAME_ONLY = (Guarantee.BASELINE, Guarantee.ORACLE)
 
 RESERVE = 0.3
-"""Share of the time limit that is kept, at most, for judging the last proposal."""
+"""Share of the time limit that is kept, at most, for judging the last proposal, unless it is predicted to take longer."""
+LATE = 1.5
+"""Seconds of judging, as predicted, that may pass the limit then."""
 HARMLESS = 0.5
 """Seconds of judging, as predicted, that may pass the limit: for less nothing is kept until it is measured."""
 LATEST = 1.0
@@ -220,7 +222,8 @@ class _Call(Generic[M]):
     @property
     def left(self) -> float:
         rest = self.begun + self.time_limit + sum(self.granted) - time.monotonic()
-        reserve = min(max(self.judgings, default=0.0), RESERVE * self.time_limit)
+        most = max(RESERVE * self.time_limit, self.problem.judging_seconds - LATE)
+        reserve = min(max(self.judgings, default=0.0), most)
         if len(self.judgings) <= FIRST:
             reserve = min(reserve, rest / 2)
         return rest - reserve

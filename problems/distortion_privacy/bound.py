@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.balls import ETA, Balls, U
+from privopt.core.balls import ETA, HIDDEN, Balls, U
 from privopt.core.exact import ball_ceiling, ball_floor
 from privopt.core.problem import Enclosure
 from privopt.models.ambiguity.joint import JointAmbiguity
@@ -168,7 +168,7 @@ def band_costs(problem: DistortionData, above: Balls, below: Balls, level: float
 
 def _rounded(values: Floats) -> Balls:
     """Numbers of which floats are the nearest."""
-    return Balls(values, np.where(values == 0, ETA, 2 * U * np.abs(values) + ETA))
+    return Balls(values, np.where(values == 0, HIDDEN, 2 * U * np.abs(values) + ETA))
 
 
 def _is_ratio_bound(problem: DistortionData) -> bool:

@@ -42,11 +42,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class _Comparison:
-    """The cells that do not keep the bounds, or are undecided, and the largest ratio of each side."""
+    """The cells that do not keep the bounds, or are undecided, the ratios that the largest is among, and how many were compared."""
 
     broken: tuple[Cell, ...]
     undecided: tuple[Cell, ...]
     ratios: dict[Cell, Ratio]
+    count: int
 
 
 def certify(data: LocalInformationPrivacyData, release: Release, *, cover: bool = True) -> Verdict:
@@ -141,9 +142,10 @@ def is_worst(data: LocalInformationPrivacyData, release: Release, worst: tuple[H
     if len(worst) != 2 or worst[0] not in sensitive or worst[1] not in release.outputs:
         return False
     named = sensitive.index(worst[0]), release.outputs.index(worst[1])
-    if named not in compared.ratios:
+    ratios = compared.ratios if named in compared.ratios else _every(data, joint).ratios
+    if named not in ratios:
         return False
-    (up, down), (most, least) = compared.ratios[named], compared.ratios[cell]
+    (up, down), (most, least) = ratios[named], compared.ratios[cell]
     return up * least == most * down
 
 
@@ -267,6 +269,35 @@ def claim(data: LocalInformationPrivacyData) -> str:
 
 
 def _compare(data: LocalInformationPrivacyData, joint: ExactJoint) -> _Comparison:
+    """Every cell against its bounds; of a release with one bound on all ratios only the largest ratio, if that keeps it."""
+    if data.notion == "ldp" and data.delta == 0:
+        ratios, limit = _widest(joint), _limits(data)[0][1]
+        if all(limit.keeps(*ratio) is True for ratio in ratios.values()):
+            return _Comparison((), (), ratios, sum(map(bool, joint.rows)) * len(ratios))
+    return _every(data, joint)
+
+
+def _widest(joint: ExactJoint) -> dict[Cell, Ratio]:
+    """The first largest P(y | s) of each release against the least, with its cell."""
+    rows = [(s, weight) for s, weight in enumerate(joint.rows) if weight]
+    widest: dict[Cell, Ratio] = {}
+    for y, mass in enumerate(joint.columns):
+        if not mass:
+            continue
+        first, weight = rows[0]
+        most = least = joint.cells[first][y]
+        of_most = of_least = weight
+        for s, weight in rows[1:]:
+            value = joint.cells[s][y]
+            if value * of_most > most * weight:
+                first, most, of_most = s, value, weight
+            elif value * of_least < least * weight:
+                least, of_least = value, weight
+        widest[first, y] = most * of_least, least * of_most
+    return widest
+
+
+def _every(data: LocalInformationPrivacyData, joint: ExactJoint) -> _Comparison:
     """Every cell against its bounds."""
     ratios = _ldp_ratios(joint) if data.notion == "ldp" else None
     kept: dict[Cell, Ratio] = {}
@@ -284,7 +315,7 @@ def _compare(data: LocalInformationPrivacyData, joint: ExactJoint) -> _Compariso
             kept[cell] = _used(lower.level, upper.level, up, down, free=data.unbounded)
         if verdict is not True:
             (broken if verdict is False else undecided).append(cell)
-    return _Comparison(tuple(broken), tuple(undecided), kept)
+    return _Comparison(tuple(broken), tuple(undecided), kept, len(kept))
 
 
 @dataclass(frozen=True)
@@ -394,7 +425,7 @@ def _level(values: dict[Cell, float], joint: ExactJoint, limit: Fraction) -> tup
 
 
 def _reason(data: LocalInformationPrivacyData, compared: _Comparison, mass: float, *, ok: bool) -> str:
-    count, broken = len(compared.ratios), len(compared.broken)
+    count, broken = compared.count, len(compared.broken)
     if ok and data.delta == 0:
         return f"every one of {count} ratios keeps the bounds"
     if not ok and not broken:

@@ -6,12 +6,13 @@ that is the distribution of the output (lift bounds) or one more variable of the
 
     lower level <= A K(., y) <= upper level.
 
-Newton's steps of all blocks share only the sums, so that each step takes one factorisation a release, of the size of the
-observations, and one for all: O(n_y (n_s n_w^2 + n_w^3)) operations where a general code sees n_w n_y variables at once.
-Both iterates start feasible and stay so: an answer keeps its rows strictly, and any multipliers prove a bound.
+Newton's steps of all blocks share only the sums, so that each step takes one inverse a release and one factorisation for all,
+where a general code sees n_w n_y variables at once: O(n_y n_s n_w^2) operations where secrets are few, O(n_y n_w^2) where each has
+one observation, O(n_y (n_s n_w^2 + n_w^3)) at most. Both iterates start feasible and stay so: an answer keeps its rows strictly, and
+any multipliers prove a bound.
 
-The first steps invert in single precision, which is quicker, and correct their directions in double precision, as long as that leaves
-next to nothing; the last ones, whose matrices are nearly singular, do all in double.
+Steps begin with the quickest inverses and correct their directions by what they leave of their equations, as long as that is next to
+nothing; the last ones, where matrices are nearly singular, take whole inverses in double precision if they must.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privopt.arrays import Floats
 from privopt.core.solver import Budget
+from privopt.solvers.common.inverses import MOST_NUMBERS, REGULAR, Blocks, Inverse, Single, Size, Thin, Whole
 
 MOST_STEPS = 150
 """Newton steps after which it ends in any case."""
@@ -36,97 +37,17 @@ STALLED, PATIENCE = 0.8, 25
 LONGEST = 0.995
 """Share of the way to the boundary that a step may go."""
 
-REGULAR = (1e-14, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11)
-"""Added to a unit diagonal until Cholesky's factors exist: steps are then a little shorter, and no less feasible."""
-
 REFINED = 6
 """How often the directions are corrected by what they leave of their equations."""
 
-FINE = 1e-10
-"""What may be left of the equations, relative to the right side."""
+FINE = 1e-7
+"""What may be left of the equations, relative to multipliers and rows."""
 
 SMALL = 1e-2
 """Least share of the centre that a step aims at."""
 
-ROUGH = 1e-6
-"""What corrected directions may leave of their equations where inverses have single precision, relative to the right side."""
-
-Reals: TypeAlias = NDArray[np.floating[Any]]
-
-
-@dataclass(frozen=True, eq=False)
-class Blocks:
-    """The rows that each release keeps.
-
-    Parameters
-    ----------
-    conditional : array (n_s, n_w)
-        A, so that A K(., y) is what the rows bound.
-    output : array (n_w,), optional
-        The distribution of the observations, where the level of a release is its probability; None where it is a variable.
-    upper, lower : float, optional
-        The factors of the level; None where that side is free.
-    """
-
-    conditional: Floats
-    output: Floats | None
-    upper: float | None
-    lower: float | None
-
-    @property
-    def own(self) -> int:
-        """How many variables a release has besides its column."""
-        return int(self.output is None)
-
-    @cached_property
-    def sides(self) -> tuple[tuple[float, float], ...]:
-        """(sign, factor) of each bounded side: sign (A K - factor level) >= 0."""
-        above = () if self.upper is None else ((-1.0, self.upper),)
-        return above if self.lower is None else (*above, (1.0, self.lower))
-
-    def level(self, x: Floats) -> Floats:
-        """The level of each release, shape (n_y,)."""
-        return np.asarray(x[:, -1] if self.output is None else x @ self.output)
-
-    def slack(self, x: Floats) -> Floats:
-        """By how much the rows are kept, shape (n_y, sides, n_s)."""
-        width = self.conditional.shape[1]
-        kept, level = x[:, :width] @ self.conditional.T, self.level(x)[:, None]
-        return np.stack([sign * (kept - factor * level) for sign, factor in self.sides], axis=1)
-
-    def prices(self, u: Floats) -> Floats:
-        """What multipliers of the rows, shape (n_y, sides, n_s), pay each variable, shape of x."""
-        signs = np.array([sign for sign, _ in self.sides])
-        shares = np.einsum("k,yks->ys", signs, u) @ self.conditional
-        of_level = -np.einsum("k,yks->y", [sign * factor for sign, factor in self.sides], u)
-        if self.output is None:
-            return np.column_stack([shares, of_level])
-        return np.asarray(shares + of_level[:, None] * self.output)
-
-    @cached_property
-    def _singly(self) -> NDArray[np.float32]:
-        """A in single precision."""
-        return self.conditional.astype(np.float32)
-
-    def hessian(self, weights: Floats, *, single: bool) -> Reals:
-        """G' diag(weights) G of one release, weights of shape (sides, n_s), in single or in double precision."""
-        a: Reals = self._singly if single else self.conditional
-        scaled = a * np.sqrt(weights.sum(axis=0)).astype(a.dtype)[:, None]
-        square = np.asarray(scaled.T @ scaled)
-        factors = np.array([factor for _, factor in self.sides])
-        cross = -((factors @ weights) @ self.conditional)
-        both = float(factors**2 @ weights.sum(axis=1))
-        if self.output is None:
-            whole = np.empty((len(square) + 1, len(square) + 1), dtype=a.dtype)
-            whole[:-1, :-1] = square
-            whole[-1, :-1] = whole[:-1, -1] = cross
-            whole[-1, -1] = both
-            return whole
-        p = self.output
-        mixed = np.outer((cross + 0.5 * both * p).astype(a.dtype), p.astype(a.dtype))
-        square += mixed
-        square += mixed.T
-        return np.asarray(square)
+ROUGH = 1e-2
+"""What corrected directions may leave of their equations before inverses are whole and in double precision, relative to the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,6 +100,11 @@ class Interior:
     cost: Floats
     blocks: Blocks
     limit: Limit | None = None
+
+    @cached_property
+    def size(self) -> Size:
+        """What the inverses of a step take."""
+        return Size.of(self.blocks.conditional, len(self.blocks.sides), len(self.cost))
 
     @property
     def observations(self) -> int:
@@ -237,7 +163,7 @@ class Interior:
     def solve(self, state: State, budget: Budget, target: Any) -> Answer:
         """Step until ``target(value, bound)`` says why to end, or in time."""
         steps, best, proof = 0, -math.inf, state
-        gap, since, single = math.inf, 0, True
+        gap, since, quick = math.inf, 0, True
         while True:
             value = self.value(state)
             if (bound := self.bound(state)) > best:
@@ -251,10 +177,10 @@ class Interior:
                 stop = "the steps no longer change anything"
             if stop:
                 return Answer(state, proof, value, best, steps, stop)
-            after = self._step(state, budget, single=True) if single else None
-            if after is None:
-                single = False
-                after = self._step(state, budget, single=False)
+            after = self._step(state, budget, quick=True) if quick else None
+            if after is None and self._whole_fits:
+                quick = False
+                after = self._step(state, budget, quick=False)
             if after is None:
                 stop = "out of time" if budget.remaining <= 0 else "the steps fail"
                 return Answer(state, proof, value, best, steps, stop)
@@ -267,10 +193,14 @@ class Interior:
         missing = float((self.limit.row * state.x).sum()) - self.limit.most
         return missing <= 1e-9 * max(1.0, abs(self.limit.most))
 
-    def _step(self, s: State, budget: Budget, *, single: bool) -> State | None:
-        """One predictor and corrector; None where the time is up, a factor fails, or single precision is too rough."""
+    @property
+    def _whole_fits(self) -> bool:
+        return bool(len(self.cost) * self.observations**2 <= MOST_NUMBERS)
+
+    def _step(self, s: State, budget: Budget, *, quick: bool) -> State | None:
+        """One predictor and corrector; None where the time is up, a factor fails, or the quickest inverse is too rough."""
         limited = self.limit is not None
-        newton = _Newton.of(self, s, budget, single=single)
+        newton = _Newton.of(self, s, budget, quick=quick)
         if newton is None:
             return None
         mu = s.complementarity(limited)
@@ -279,7 +209,7 @@ class Interior:
         ahead = newton.moved(plain, along, back).complementarity(limited)
         centre = min(1.0, max(SMALL, (ahead / mu) ** 3))
         turned = newton.direction(centre * mu, plain)
-        if single and not turned.left <= ROUGH:
+        if quick and not turned.left <= ROUGH:
             return None
         along, back = newton.lengths(turned)
         return newton.moved(turned, min(1.0, LONGEST * along), min(1.0, LONGEST * back))
@@ -298,40 +228,51 @@ class _Direction:
     """What it leaves of its equations, relative to the right side."""
 
 
+@dataclass(eq=False)
+class _Right:
+    """The right sides of the equations of variables and of rows, what the sums are short of, and what the limit misses."""
+
+    first: Floats
+    rows: Floats
+    short: Floats
+    missing: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Moves of the variables, of the multipliers of rows and of sums, and of the price."""
+
+    x: Floats
+    u: Floats
+    pi: Floats
+    price: float
+
+    def plus(self, more: _Found) -> _Found:
+        """Both together."""
+        return _Found(self.x + more.x, self.u + more.u, self.pi + more.pi, self.price + more.price)
+
+
 @dataclass(frozen=True, eq=False)
 class _Newton:
     """The factors of one step: the inverse of each block, and that of the sums."""
 
     program: Interior
     state: State
-    inverse: Reals
+    inverse: Inverse
     factor: Any
     along_limit: Floats
     sums_of_limit: Floats
 
     @classmethod
-    def of(cls, program: Interior, s: State, budget: Budget, *, single: bool) -> _Newton | None:
-        blocks, n = program.blocks, program.observations
-        count, size = s.x.shape
-        shape = (count, size, size)
-        inverse: Reals = np.empty(shape, dtype=np.float32) if single else np.empty(shape)
-        schur = np.zeros((n, n))
-        ratio, diagonal = s.u / s.z, s.v / s.x
-        for y in range(count):
-            if y % 16 == 0 and budget.remaining <= 0:
-                return None
-            if not _invert(blocks.hessian(ratio[y], single=single), diagonal[y], inverse[y]):
-                return None
-            schur += inverse[y, :n, :n]
-        along = np.zeros((0, 0))
-        sums = np.zeros(n)
-        if program.limit is not None:
-            along = _times(inverse, program.limit.row)
-            sums = along[:, :n].sum(axis=0)
-        factor = _factor(schur)
-        if factor is None:
+    def of(cls, program: Interior, s: State, budget: Budget, *, quick: bool) -> _Newton | None:
+        inverse = _inverse(program, s, budget, quick=quick)
+        factor = None if inverse is None else _factor(inverse.sums)
+        if inverse is None or factor is None:
             return None
-        return cls(program, s, inverse, factor, along, sums)
+        if program.limit is None:
+            return cls(program, s, inverse, factor, np.zeros((0, 0)), np.zeros(program.observations))
+        along, _ = inverse.solve(program.limit.row, np.zeros_like(s.z))
+        return cls(program, s, inverse, factor, along, along[:, : program.observations].sum(axis=0))
 
     def direction(self, mu: float, before: _Direction | None) -> _Direction:
         """Towards the centre mu, with the second-order terms of the direction before."""
@@ -340,62 +281,70 @@ class _Newton:
         if before is not None:
             of_x = of_x - before.x * before.v / s.x
             of_z = of_z - before.z * before.u / s.z
-        ratio = s.u / s.z
-        missed = p.blocks.slack(s.x) - s.z
-        dual = p._reduced(s.u, s.price) - s.v
-        dual[:, :n] -= s.pi
-        right = -dual + p.blocks.prices(of_z - ratio * missed) + of_x
-        short = 1.0 - s.x[:, :n].sum(axis=0)
-        spare = p.limit is not None
+        right = _Right(
+            p._reduced(s.u, s.price) - s.v,
+            of_z * s.z / s.u - p.blocks.slack(s.x) + s.z,
+            1.0 - s.x[:, :n].sum(axis=0),
+            0.0,
+        )
+        right.first[:, :n] -= s.pi
+        right.first[:] = of_x - right.first
         if p.limit is not None:
             of_spare = mu / s.price - s.spare
             if before is not None:
                 of_spare -= before.spare * before.price / s.price
-        missing = (
-            0.0 if p.limit is None else p.limit.most - float((p.limit.row * s.x).sum()) - s.spare - of_spare
-        )
-        x, pi, price = self._solved(right, short, missing)
-        size = np.sqrt(np.abs(np.diagonal(self.inverse, axis1=1, axis2=2)))
-        rest, whole = math.inf, float(np.abs(right * size).max())
-        left = math.inf
+            right.missing = p.limit.most - float((p.limit.row * s.x).sum()) - s.spare - of_spare
+        found, left = self._refined(right)
+        if p.limit is not None:
+            of_spare -= s.spare / s.price * found.price
+        v, z = of_x - s.v / s.x * found.x, s.z / s.u * (of_z - found.u)
+        return _Direction(found.x, v, z, found.u, found.pi, of_spare, found.price, left)
+
+    def _refined(self, right: _Right) -> tuple[_Found, float]:
+        """The unknowns of a right side, corrected by what they leave of it, and what that is in the end."""
+        found, rest = self._solved(right), math.inf
         for _ in range(REFINED):
-            again = right - self._applied(x) - (price * p.limit.row if p.limit is not None else 0.0)
-            again[:, :n] += pi
-            still = 0.0
-            if p.limit is not None:
-                still = missing - float((p.limit.row * x).sum()) + s.spare / s.price * price
-            left = float(np.abs(again * size).max())
-            if not FINE * whole < left < 0.3 * rest:
+            again = self._remaining(right, found)
+            left = self._share(again)
+            if not FINE < left < 0.3 * rest:
                 break
-            rest = left
-            more = self._solved(again, short - x[:, :n].sum(axis=0), still)
-            x, pi, price = x + more[0], pi + more[1], price + more[2]
-        if spare:
-            of_spare -= s.spare / s.price * price
-        z = p.blocks.slack(x) + missed
-        return _Direction(
-            x, of_x - s.v / s.x * x, z, of_z - ratio * z, pi, of_spare, price, left / max(whole, 1e-300)
-        )
+            rest, found = left, found.plus(self._solved(again))
+        return found, left
 
-    def _applied(self, x: Floats) -> Floats:
-        """The blocks times x."""
-        s, p = self.state, self.program
-        return np.asarray(p.blocks.prices(s.u / s.z * p.blocks.slack(x)) + s.v / s.x * x)
+    def _share(self, left: _Right) -> float:
+        """What is left of the equations, relative to the multipliers of variables and to the rows."""
+        s = self.state
+        return max(float((np.abs(left.first) / s.v).max()), float((np.abs(left.rows) / s.z).max()))
 
-    def _solved(self, right: Floats, short: Floats, missing: float) -> tuple[Floats, Floats, float]:
-        """x, pi and the price with H x = right + pi - price row, sums short, and row . x - spare / price' price = missing."""
+    def _remaining(self, right: _Right, found: _Found) -> _Right:
+        """What the unknowns leave of the equations."""
+        p, s, n = self.program, self.state, self.program.observations
+        first = right.first - s.v / s.x * found.x + p.blocks.prices(found.u)
+        first[:, :n] += found.pi
+        rows = right.rows - p.blocks.slack(found.x) - s.z / s.u * found.u
+        short, missing = right.short - found.x[:, :n].sum(axis=0), 0.0
+        if p.limit is not None:
+            first -= found.price * p.limit.row
+            missing = right.missing - float((p.limit.row * found.x).sum()) + s.spare / s.price * found.price
+        return _Right(first, rows, short, missing)
+
+    def _solved(self, right: _Right) -> _Found:
+        """Blocks first, then the sums and the price, and blocks again."""
         p, n = self.program, self.program.observations
-        x = _times(self.inverse, right)
-        pi, price = self._sums(short - x[:, :n].sum(axis=0)), 0.0
+        x, u = self.inverse.solve(right.first, right.rows)
+        pi, price = self._sums(right.short - x[:, :n].sum(axis=0)), 0.0
+        owed = np.zeros_like(x)
         if p.limit is not None:
             s, across = self.state, self.sums_of_limit
             by_price = self._sums(across)
             own = float((p.limit.row * self.along_limit).sum()) - float(across @ by_price)
             reached = float((p.limit.row * x).sum()) + float(across @ pi)
-            price = (reached - missing) / (own + s.spare / s.price)
+            price = (reached - right.missing) / (own + s.spare / s.price)
             pi = pi + price * by_price
-            x = x - price * self.along_limit
-        return x + _times(self.inverse[:, :, :n], np.broadcast_to(pi, (len(x), n))), pi, price
+            owed -= price * p.limit.row
+        owed[:, :n] += pi
+        more = self.inverse.solve(owed, np.zeros_like(u))
+        return _Found(x + more[0], u + more[1], pi, price)
 
     def _sums(self, right: Floats) -> Floats:
         from scipy.linalg import cho_solve
@@ -427,42 +376,14 @@ class _Newton:
         )
 
 
-def _times(inverse: Reals, right: Floats) -> Floats:
-    """Each block of an inverse times its row of a right side, in the precision of the inverse."""
-    scale = float(np.abs(right).max()) or 1.0  # what is tiny must not vanish in single precision
-    product = np.matmul(inverse, (right / scale).astype(inverse.dtype)[:, :, None])[:, :, 0]
-    return np.asarray(scale * product.astype(np.float64))
-
-
-def _invert(square: Reals, diagonal: Floats, out: Reals) -> bool:
-    """The inverse of square + diag(diagonal), by Cholesky's factors of the matrix scaled to a unit diagonal, in the precision of ``out``."""
-    from scipy.linalg.lapack import dpotrf, dpotri, spotrf, spotri
-
-    single = square.dtype == np.float32
-    factorised, inverted = (spotrf, spotri) if single else (dpotrf, dpotri)
-    on_diagonal = square.reshape(-1)[:: len(square) + 1]
-    with np.errstate(over="ignore"):
-        on_diagonal += diagonal.astype(square.dtype)
-    scale = 1.0 / np.sqrt(on_diagonal)
-    if not (np.isfinite(scale).all() and scale.all()):
-        return False
-    square *= scale
-    square *= scale[:, None]
-    for more in REGULAR[:1] if single else REGULAR:
-        on_diagonal += more
-        factor, info = factorised(square, lower=1, clean=1)
-        if info == 0:
-            break
-    else:
-        return False
-    lower, info = inverted(factor, lower=1, overwrite_c=1)
-    if info != 0:
-        return False
-    lower *= scale
-    lower *= scale[:, None]
-    np.add(lower, lower.T, out=out)
-    out.reshape(-1)[:: len(out) + 1] *= 0.5
-    return True
+def _inverse(program: Interior, s: State, budget: Budget, *, quick: bool) -> Inverse | None:
+    """The inverses of a step: the quickest ones, or whole ones in double precision."""
+    weights, diagonal = s.u / s.z, s.v / s.x
+    if quick and program.size.single:
+        return Single.of(program.blocks, weights, diagonal)
+    if quick and program.size.thin:
+        return Thin.of(program.blocks, weights, diagonal)
+    return Whole.of(program.blocks, weights, diagonal, lambda: budget.remaining <= 0, single=quick)
 
 
 def _factor(square: Floats) -> Any:

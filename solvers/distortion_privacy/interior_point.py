@@ -19,7 +19,8 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
-from privopt.solvers.common.interior import Answer, Blocks, Interior, Limit, State
+from privopt.solvers.common.interior import Answer, Interior, Limit, State
+from privopt.solvers.common.inverses import MOST_NUMBERS, Blocks, Size
 from privopt.solvers.distortion_privacy._bound import better_bound
 from privopt.solvers.distortion_privacy._silent import projected_release
 from privopt.solvers.distortion_privacy._space import Space, at_once, inner_release
@@ -27,8 +28,8 @@ from privopt.solvers.distortion_privacy._space import Space, at_once, inner_rele
 TARGET = 2e-7
 """Relative gap at which it stops."""
 
-MOST_NUMBERS = 7e7
-"""Numbers in the factors of all blocks, n_y n_w^2: half a gigabyte."""
+STEPS = 30
+"""Steps that a program takes, about."""
 
 HIGHEST = 30.0
 """Levels above this are left to others: the ratios leave the precision of floats."""
@@ -83,12 +84,8 @@ class InteriorPoint(Solver[DistortionPrivacy]):
     """Optimal, to a relative gap of 2e-7."""
 
     def cost(self, problem: DistortionPrivacy) -> float:
-        """Some forty factorisations a release; more where the least leakage is looked for."""
-        n, m = len(problem.observation.p_w), problem.matrix.shape[1]
-        secrets = len(problem.observation.p_s)
-        once = 40 * m * (1.3e-4 + 1.5e-10 * n * n * (n + secrets))
-        least = problem.max_leakage is None
-        return float((0.04 + once) * (3 if least else 1))
+        """Some thirty steps; more where the least leakage is looked for."""
+        return (0.04 + STEPS * _size(problem).seconds) * (3 if problem.max_leakage is None else 1)
 
     def refuse(self, problem: DistortionPrivacy) -> str | None:
         """Refuse measures that are not linear, bounds without an inside, and what memory cannot hold."""
@@ -102,9 +99,8 @@ class InteriorPoint(Solver[DistortionPrivacy]):
             return f"levels below {LOWEST:g} leave no inside that floats can see; direct-lp takes them"
         if problem.max_leakage is not None and HIGHEST < problem.max_leakage < math.inf:
             return f"levels above {HIGHEST:g} are beyond its precision; direct-lp takes them"
-        n, m = len(problem.observation.p_w), problem.matrix.shape[1]
-        if m * n * n > MOST_NUMBERS:
-            return f"its factors have {m * n * n:.2g} numbers, at most {MOST_NUMBERS:.2g} fit"
+        if (numbers := _size(problem).numbers) > MOST_NUMBERS:
+            return f"its factors have {numbers:.2g} numbers, at most {MOST_NUMBERS:.2g} fit"
         return None
 
     def run(self, problem: DistortionPrivacy, budget: Budget) -> Proposal:
@@ -127,6 +123,11 @@ class InteriorPoint(Solver[DistortionPrivacy]):
             if problem.max_leakage is None:
                 return _least_level(space, until)
             return _ratios(space, until)
+
+
+def _size(problem: DistortionPrivacy) -> Size:
+    space = Space(problem)
+    return Size.of(space.table, 2 if problem.order is None else 1, problem.matrix.shape[1])
 
 
 # programs

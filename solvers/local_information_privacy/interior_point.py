@@ -13,7 +13,8 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.common.interior import Blocks, Interior
+from privopt.solvers.common.interior import Interior
+from privopt.solvers.common.inverses import MOST_NUMBERS, Blocks, Size
 from privopt.solvers.local_information_privacy.answer import (
     ANALYTIC,
     NOT_INDEPENDENT,
@@ -27,8 +28,8 @@ from privopt.solvers.local_information_privacy.direct_lp import linear_bound, pr
 TARGET = 2e-7
 """Gap at which it stops, relative to the distortion."""
 
-MOST_NUMBERS = 7e7
-"""Numbers in the factors of all blocks, n_y n_w^2: half a gigabyte."""
+STEPS = 30
+"""Steps that a program takes, about."""
 
 MOST_PAIRS = 3e6
 """Numbers in a dual for ratios, n_y n_s^2."""
@@ -60,9 +61,8 @@ class InteriorPoint(Solver[LocalInformationPrivacy]):
         return Guarantee.OPTIMAL if problem.delta == 0 else Guarantee.FEASIBLE
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
-        """Some forty factorisations a release."""
-        secrets, n = len(problem.observation.p_s), len(problem.observation.support)
-        return 0.04 + 40 * _outputs(problem) * (1.3e-4 + 1.5e-10 * n * n * (n + secrets))
+        """Some thirty steps."""
+        return 0.04 + STEPS * _size(problem).seconds
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse other utilities, bounds without an inside, and what memory cannot hold."""
@@ -72,10 +72,12 @@ class InteriorPoint(Solver[LocalInformationPrivacy]):
             return None
         if (reason := thin_or_far(problem)) is not None:
             return reason
-        n, secrets = len(problem.observation.support), len(problem.observation.p_s)
-        if (numbers := _outputs(problem) * n * n) > MOST_NUMBERS:
+        if (numbers := _size(problem).numbers) > MOST_NUMBERS:
             return f"its factors have {numbers:.2g} numbers, at most {MOST_NUMBERS:.2g} fit"
-        if problem.notion == "ldp" and (numbers := _outputs(problem) * secrets**2) > MOST_PAIRS:
+        if (
+            problem.notion == "ldp"
+            and (numbers := _outputs(problem) * len(problem.observation.p_s) ** 2) > MOST_PAIRS
+        ):
             return f"its dual would have {numbers:.2g} numbers, at most {MOST_PAIRS:.2g} fit"
         return None
 
@@ -117,6 +119,12 @@ def thin_or_far(problem: LocalInformationPrivacy) -> str | None:
 
 def _outputs(problem: LocalInformationPrivacy) -> int:
     return 0 if problem.matrix is None else problem.matrix.shape[1]
+
+
+def _size(problem: LocalInformationPrivacy) -> Size:
+    observed = problem.observation
+    table = observed.leaking.table[observed.p_s > 0][:, observed.support]
+    return Size.of(table, 1 if math.inf in (problem.lower, problem.upper) else 2, _outputs(problem))
 
 
 @dataclass(frozen=True, eq=False)

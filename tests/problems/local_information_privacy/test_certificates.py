@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import privopt as po
 from privopt.problems.exact_joint import ExactJoint, leaking_joint, worst_log_lift
+from privopt.problems.local_information_privacy.certificate import certify
 
 SMALL = po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]], ["ill", "well"], ["a", "b", "c"])
 HAMMING = (1.0 - np.eye(3)).tolist()
@@ -43,6 +45,26 @@ def test_the_worst_log_lift_is_that_of_brute_force(seed: int) -> None:
     lifts = np.abs(np.log(cells * cells.sum() / np.outer(cells.sum(axis=1), cells.sum(axis=0))))
     assert lo - 1e-12 <= lifts.max() <= hi + 1e-12
     assert lifts[s, y] == pytest.approx(lifts.max(), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_local_differential_privacy_is_read_from_all_pairs_of_rows(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    problem = po.LocalInformationPrivacy(random_joint(seed), 0.4, notion="ldp")
+    given = rng.integers(1, 5, size=(3, 4))  # many ties
+    channel = problem.answer(given / given.sum(axis=1, keepdims=True))
+    joint = leaking_joint(problem.observation, channel)
+    rows = [[Fraction(v, sum(cells)) for v in cells] for cells in joint.cells]
+    pairs = [(s, t, y) for s in range(3) for t in range(3) for y in range(4) if rows[s][y] or rows[t][y]]
+    largest = max(rows[s][y] / rows[t][y] for s, t, y in pairs)
+    verdict = certify(problem, channel)
+    assert verdict.ok is (largest <= Fraction(math.exp(0.4)))
+    assert verdict.leakage[0] - 1e-12 <= math.log(largest) <= verdict.leakage[1] + 1e-12
+    reached = {(s, y) for s, t, y in pairs if rows[s][y] == largest * rows[t][y]}
+    for s in range(3):
+        for y in range(4):
+            names = problem.observation.leaking.sensitive[s], channel.outputs[y]
+            assert problem.is_worst(channel, names, "") is ((s, y) in reached)
 
 
 @pytest.mark.parametrize(
