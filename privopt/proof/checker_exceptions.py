@@ -279,6 +279,8 @@ class Posteriors:
         need(problem["notion"] != "pairs" and number(problem["slack"]) == 0, "lip or ldp, without slack")
         inputs, self.prices = [w for w, weight in enumerate(total) if weight], [number(v) for v in prices]
         self.seen = [[Fraction(row[w], total[w]) for w in inputs] for row in useful(problem)]
+        self.parts = [[(x, v) for x, v in enumerate(c) if v] for c in zip(*self.seen, strict=True)]
+        self.known = dict[Fraction, Fraction]()
         self.most = sum(any(row) for row in problem["distribution"])  # every row is a mean of so many
         never = {w for w, weight in enumerate(total) if not weight}  # no posterior depends on them
         shares = [{w: Fraction(v, sum(h.values())) for w, v in h.items()} for h in hypotheses]
@@ -287,6 +289,12 @@ class Posteriors:
             [(shares[i].get(w, 0) - above[name] * shares[j].get(w, 0)) / total[w] for w in inputs]
             for i, j, name in kept
         ]
+
+    def phi(self, t: Fraction) -> Fraction:
+        """A rational at most -t ln t, computed once."""
+        if t not in self.known:
+            self.known[t] = phi(t, self.bits)
+        return self.known[t]
 
     def least_at_vertices(self) -> Fraction:
         """At every vertex: k inputs have positive probability, and k - 1 independent rows are 0.
@@ -327,7 +335,7 @@ class Posteriors:
         least, ends = self.leaf(low, high, node), ([*low], [*high])
         for x, side, at in node["cuts"]:
             t, sides, slope = number(at), (low[position(x, len(low))], high[x]), number(node["slopes"][x])
-            line = [phi(v, self.bits) - slope * v for v in (*sides, t)]
+            line = [self.phi(v) - slope * v for v in (*sides, t)]
             need(sides[0] <= t <= sides[1] and side in (0, 1), "a cut outside of its box")
             need(least - min(line[:2]) + min(line[side], line[2]) >= number(node["enough"]), "a cut too deep")
             ends[side][x] = t
@@ -337,8 +345,9 @@ class Posteriors:
         """Lines of any slope, lowered until they are not above at an end, and prices of rows leave what is linear in v."""
         slopes = [number(v) for v in node["slopes"]]
         ends = list(zip(low, high, slopes, strict=True))
-        feet = [min(phi(a, self.bits) - s * a, phi(b, self.bits) - s * b) for a, b, s in ends]
-        linear = [dot(slopes, c) - p for c, p in zip(zip(*self.seen, strict=True), self.prices, strict=True)]
+        feet = [min(self.phi(a) - s * a, self.phi(b) - s * b) for a, b, s in ends]
+        paid = zip(self.parts, self.prices, strict=True)
+        linear = [sum((slopes[x] * v for x, v in part), -price) for part, price in paid]
         for i, price in node["rows"]:
             need(number(price) >= 0, "prices are at least 0")
             row = self.rows[position(i, len(self.rows))]

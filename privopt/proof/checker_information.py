@@ -44,6 +44,22 @@ def information(joint: list[Any], bits: int) -> tuple[Fraction, Fraction]:
     return ends[0], ends[1]
 
 
+def joined(problem: Any, proof: Any, bits: int) -> tuple[Any, Fraction]:
+    """The problem about classes of inputs W that say the same of the secret, if a proof names them, and at most H(W | class)."""
+    if "classes" not in proof:
+        return problem, Fraction(0)
+    need("useful" not in problem, "only what is said of the input itself is divided in a class")
+    rows, total = table(problem["distribution"]), prior(problem)
+    kinds = [position(c, len(total)) for c in proof["classes"]]
+    members = [[p * (c == k) for p, c in zip(total, kinds, strict=True)] for k in range(max(kinds) + 1)]
+    sums = [[sum(v for v, p in zip(row, of, strict=True) if p) for of in members] for row in rows]
+    for row, of in zip(rows, sums, strict=True):
+        same = [v * sum(members[c]) == of[c] * p for v, c, p in zip(row, kinds, total, strict=True)]
+        need(all(same), "members of a class say otherwise of the secret")
+    within = information(useful(problem), bits)[1] - information(members, bits)[0]
+    return {**problem, "distribution": sums}, within
+
+
 class Posteriors:
     """What privacy allows a posterior v of the inputs that occur to be, and H(X | v) - prices . v."""
 
@@ -52,6 +68,8 @@ class Posteriors:
         need(problem["notion"] != "pairs" and number(problem["slack"]) == 0, "lip or ldp, without slack")
         inputs, self.prices = [w for w, weight in enumerate(total) if weight], [number(v) for v in prices]
         self.seen = [[Fraction(row[w], total[w]) for w in inputs] for row in useful(problem)]
+        self.parts = [[(x, v) for x, v in enumerate(c) if v] for c in zip(*self.seen, strict=True)]
+        self.known = dict[Fraction, Fraction]()
         self.most = sum(any(row) for row in problem["distribution"])  # every row is a mean of so many
         never = {w for w, weight in enumerate(total) if not weight}  # no posterior depends on them
         shares = [{w: Fraction(v, sum(h.values())) for w, v in h.items()} for h in hypotheses]
@@ -60,6 +78,12 @@ class Posteriors:
             [(shares[i].get(w, 0) - above[name] * shares[j].get(w, 0)) / total[w] for w in inputs]
             for i, j, name in kept
         ]
+
+    def phi(self, t: Fraction) -> Fraction:
+        """A rational at most -t ln t, computed once."""
+        if t not in self.known:
+            self.known[t] = phi(t, self.bits)
+        return self.known[t]
 
     def least_at_vertices(self) -> Fraction:
         """At every vertex: k inputs have positive probability, and k - 1 independent rows are 0.
@@ -100,7 +124,7 @@ class Posteriors:
         least, ends = self.leaf(low, high, node), ([*low], [*high])
         for x, side, at in node["cuts"]:
             t, sides, slope = number(at), (low[position(x, len(low))], high[x]), number(node["slopes"][x])
-            line = [phi(v, self.bits) - slope * v for v in (*sides, t)]
+            line = [self.phi(v) - slope * v for v in (*sides, t)]
             need(sides[0] <= t <= sides[1] and side in (0, 1), "a cut outside of its box")
             need(least - min(line[:2]) + min(line[side], line[2]) >= number(node["enough"]), "a cut too deep")
             ends[side][x] = t
@@ -110,8 +134,9 @@ class Posteriors:
         """Lines of any slope, lowered until they are not above at an end, and prices of rows leave what is linear in v."""
         slopes = [number(v) for v in node["slopes"]]
         ends = list(zip(low, high, slopes, strict=True))
-        feet = [min(phi(a, self.bits) - s * a, phi(b, self.bits) - s * b) for a, b, s in ends]
-        linear = [dot(slopes, c) - p for c, p in zip(zip(*self.seen, strict=True), self.prices, strict=True)]
+        feet = [min(self.phi(a) - s * a, self.phi(b) - s * b) for a, b, s in ends]
+        paid = zip(self.parts, self.prices, strict=True)
+        linear = [sum((slopes[x] * v for x, v in part), -price) for part, price in paid]
         for i, price in node["rows"]:
             need(number(price) >= 0, "prices are at least 0")
             row = self.rows[position(i, len(self.rows))]
@@ -120,12 +145,13 @@ class Posteriors:
 
 
 def most_information(problem: Any, above: dict[str, Fraction], proof: Any, bits: int) -> Fraction:
-    """No private mechanism says more: H(X) - prices . P - least."""
+    """No private mechanism says more: H(X) - prices . P - least, about classes and what a class leaves open where they are named."""
+    problem, within = joined(problem, proof, bits)
     total, seen, allowed = prior(problem), useful(problem), Posteriors(problem, above, proof["prices"], bits)
     least = allowed.least_over_tree(proof["tree"]) if "tree" in proof else allowed.least_at_vertices()
     itself = [[sum(of_x) * (x == i) for i in range(len(seen))] for x, of_x in enumerate(seen)]
     paid = dot(allowed.prices, [Fraction(weight, sum(total)) for weight in total if weight])
-    return information(itself, bits)[1] - paid - least
+    return within + information(itself, bits)[1] - paid - least
 
 
 def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int) -> list[str]:

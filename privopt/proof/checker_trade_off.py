@@ -90,6 +90,15 @@ class Cost:
         return whole - dot(self.prices, self.mean) - self.least(tree)
 
 
+def most(problem: Any, proof: Any, bits: int) -> Fraction:
+    """No release has more of s I(S;Y) + x I(X;Y), about classes and what a class leaves open where they are named."""
+    smaller, within = joined(problem, proof, bits)
+    return (
+        Cost(smaller, proof, bits).most_weighed(proof["tree"])
+        + max(Fraction(0), number(proof["useful"])) * within
+    )
+
+
 def tight(low: Row, high: Row) -> tuple[Row, Row]:
     """The part of a box that distributions are in."""
     sums = sum(low), sum(high)
@@ -123,7 +132,7 @@ def check(problem: Any, mechanism: Any, claim: Any, proofs: list[Any], bits: int
         said.append(f"PROVED: it costs at most {claim['cost']}")
     for proof in proofs:
         s, x, bound = proof["secret"], proof["useful"], number(proof["bound"])
-        need(Cost(problem, proof, bits).most_weighed(proof["tree"]) <= bound, "no proof of the bound")
+        need(most(problem, proof, bits) <= bound, "no proof of the bound")
         said.append(f"PROVED: {s} I(S;Y) + {x} I(X;Y) <= {bound} for every release")
     return said
 
@@ -228,6 +237,22 @@ def useful(problem: Any) -> list[list[int]]:
         return [[p * (x == w) for w, p in enumerate(total)] for x in range(len(total))]
     need([sum(c) for c in zip(*table(problem["useful"]), strict=True)] == total, "useful is of other inputs")
     return table(problem["useful"])
+
+
+def joined(problem: Any, proof: Any, bits: int) -> tuple[Any, Fraction]:
+    """The problem about classes of inputs W that say the same of the secret, if a proof names them, and at most H(W | class)."""
+    if "classes" not in proof:
+        return problem, Fraction(0)
+    need("useful" not in problem, "only what is said of the input itself is divided in a class")
+    rows, total = table(problem["distribution"]), prior(problem)
+    kinds = [position(c, len(total)) for c in proof["classes"]]
+    members = [[p * (c == k) for p, c in zip(total, kinds, strict=True)] for k in range(max(kinds) + 1)]
+    sums = [[sum(v for v, p in zip(row, of, strict=True) if p) for of in members] for row in rows]
+    for row, of in zip(rows, sums, strict=True):
+        same = [v * sum(members[c]) == of[c] * p for v, c, p in zip(row, kinds, total, strict=True)]
+        need(all(same), "members of a class say otherwise of the secret")
+    within = information(useful(problem), bits)[1] - information(members, bits)[0]
+    return {**problem, "distribution": sums}, within
 
 
 def phi(t: Fraction, bits: int) -> Fraction:

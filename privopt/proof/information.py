@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
@@ -17,6 +18,9 @@ from privopt.proof.rationals import floor, written
 
 SYSTEMS = 20_000
 """Vertices that a file may ask its checker to try."""
+
+LARGEST_TREE = 500_000
+"""Nodes times inputs of a tree of classes that a file may ask its checker to follow: some minutes."""
 
 WIDER = Fraction(1, 2**30)
 """By how much more than the rows allow an input may have in the first box of a tree, relative to it."""
@@ -41,10 +45,8 @@ def local_information(data: LocalInformationPrivacyData, solution: Solved) -> Dr
     dual = solution.dual if isinstance(solution.dual, dict) else {}
     if dual.get("kind") in ("vertices", "pairs"):
         line = of_vertices(dual["pi"], partial(_posteriors, draft))
-    elif dual.get("kind") == "pricing":
-        line = Tree(draft, _places(data, draft), partial(_posteriors, draft)).line(dual)
     else:
-        line = None
+        line = _of_tree(data, draft, dual)
     if line is None and not data.contiguous:
         line = whole_entropy(draft)
     if line is not None:
@@ -52,6 +54,37 @@ def local_information(data: LocalInformationPrivacyData, solution: Solved) -> Dr
         note_weaker(draft, bound, solution)
         draft.proofs.append({**line, "bound": written(bound)})
     return draft
+
+
+def _of_tree(data: LocalInformationPrivacyData, draft: Draft, dual: dict[str, Any]) -> Line | None:
+    """Prices and a tree, of classes where the dual is of them; None where it is of another kind."""
+    joined, inner = data.of_classes, dual.get("proof")
+    if dual.get("kind") == "classes" and joined is not None and isinstance(inner, dict):
+        if too_large(inner, data.alike):
+            return None
+        numbers = classes(draft, data.alike)
+        found = _of_tree(joined, about_classes(draft, numbers), inner)
+        return None if found is None else {**found, "classes": numbers}
+    if dual.get("kind") != "pricing":
+        return None
+    return Tree(draft, _places(data, draft), partial(_posteriors, draft)).line(dual)
+
+
+def too_large(inner: dict[str, Any], alike: Sequence[int]) -> bool:
+    """Whether a proof about classes has too large a tree for a file."""
+    return len(inner.get("tree") or ()) * (1 + max(alike)) > LARGEST_TREE
+
+
+def classes(draft: Draft, alike: Sequence[int]) -> list[int]:
+    """The class of each input; those that never occur are in the first one."""
+    of = iter(alike)
+    return [next(of) if weight else 0 for weight in checker.prior(draft.problem)]
+
+
+def about_classes(draft: Draft, numbers: list[int]) -> Draft:
+    """What the checker makes of classes."""
+    problem, _ = checker_information.joined(draft.problem, {"classes": numbers}, draft.bits)
+    return replace(draft, problem=problem)
 
 
 def note_weaker(draft: Draft, bound: Fraction, solution: Solved) -> None:

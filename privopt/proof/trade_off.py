@@ -13,7 +13,7 @@ from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.proof import checker, checker_information, checker_trade_off
 from privopt.proof.draft import Draft, Line, Solved, release_line, weights_of
-from privopt.proof.information import filled, secant
+from privopt.proof.information import classes, filled, secant, too_large
 from privopt.proof.rationals import PRECISIONS, floor, levels, rows_written, written
 
 BITS = 192
@@ -29,6 +29,12 @@ def trade_off(data: TradeOffData, solution: Solved) -> Draft:
     _claim_information(draft, "secret")
     _claim_information(draft, "useful")
     dual = solution.dual if isinstance(solution.dual, dict) else {}
+    numbers, inner = None, dual.get("proof")
+    if dual.get("kind") == "classes" and isinstance(inner, dict):
+        if too_large(inner, data.alike):
+            draft.left_out.append("the bound of the solution, whose proof is too large for a file")
+            return draft
+        numbers, dual = classes(draft, data.alike), inner
     if dual.get("kind") != "pricing":
         if solution.bound is not None:
             draft.left_out.append("the bound of the solution, which is not of a kind that proof files cover")
@@ -40,7 +46,10 @@ def trade_off(data: TradeOffData, solution: Solved) -> Draft:
         "useful": written(useful),
         "prices": [written(v) for v in dual["pi"]],
     }
-    cost = checker_trade_off.Cost(draft.problem, line, draft.bits)
+    if numbers is not None:
+        line["classes"] = numbers
+    smaller, _ = checker_trade_off.joined(draft.problem, line, draft.bits)
+    cost = checker_trade_off.Cost(smaller, line, draft.bits)
     if any("support" in node for node in dual["tree"]) and not cost.itself:
         draft.left_out.append("the bound of the solution, as some inputs never occur")
         return draft
@@ -50,7 +59,7 @@ def trade_off(data: TradeOffData, solution: Solved) -> Draft:
         itself=len(cost.seen) == len(cost.prices) and _is_unit(cost.seen),
         everywhere=dual.get("tightened") == "everywhere",
     )
-    line["bound"] = written(-floor(-cost.most_weighed(line["tree"])))
+    line["bound"] = written(-floor(-checker_trade_off.most(draft.problem, line, draft.bits)))
     draft.proofs.append(line)
     return draft
 

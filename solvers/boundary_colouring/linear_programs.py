@@ -45,6 +45,8 @@ Often tenfold: the smaller the budget, the farther from there a vertex is not an
 """
 MAX_CELLS = 120_000
 """Vertices times colours for three colours; fewer for more."""
+AFTER = 5e-6
+"""Seconds kept for each of them after a program, at most a tenth of the time."""
 INSIDE = 2.0**-44
 """Share of a budget that a program in several colours leaves free, where nothing is prescribed: rounding then asks for no repair."""
 SHORT = 1.0
@@ -409,7 +411,9 @@ class KColourLp(Solver[BoundaryColouring]):
         fixed = None if problem.prescribed is None else (problem.prescribed.sites, problem.prescribed.rows)
         one = problem.step if fixed is not None else step(problem.epsilon, problem.delta, INSIDE)
         program = Program(small.graph, one, small.weights if mean else None, fixed)
-        best = best_distributions(program, (0.9 if fixed is None else 0.45) * budget.remaining)
+        after = min(0.1 * budget.remaining, AFTER * small.graph.size * problem.k)
+        seconds = budget.remaining - after if fixed is None else 0.45 * budget.remaining
+        best = best_distributions(program, seconds)
         if best is None:
             witness = None if fixed is None else contradiction(program, 0.9 * budget.remaining)
             return Proposal(infeasible=witness, stats={"stop": "HiGHS ended without an answer"})

@@ -10,8 +10,8 @@ from privopt.arrays import Floats, Ints
 from privopt.core.trace import Reached
 from privopt.models.channel_data import Observation
 
-MANY = 60
-"""Observations from which they are joined: proofs of smaller problems can be written as files as they are."""
+MANY = 3
+"""Observations from which they are joined."""
 
 SHARE = 0.95
 """Classes per observation up to which it is worth it."""

@@ -7,7 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 from oracles.crafted_files import FIFTH, HALF, LINES, QUARTER, TINY, changed, lines, lip
-from oracles.crafted_releases import exceptions_file, information_file, lift_family_file
+from oracles.crafted_releases import (
+    PAIRED,
+    exceptions_file,
+    information_file,
+    lift_family_file,
+    trade_off_file,
+)
 from oracles.crafted_streams import sequence_file
 from oracles.planted_proofs import Lines
 from privopt.proof import checker, checker_information, checker_lift_family
@@ -160,6 +166,34 @@ def _lifts_that_are_wrong() -> Iterator[Lines]:
     )
 
 
+def _classes_that_are_wrong() -> Iterator[Lines]:
+    """Members that say otherwise of the secret, a useful symbol beside, and what a class leaves open, forgotten or rounded inward."""
+    apart: Any = {"prices": ["1/10", "1/20"], "classes": [0, 0, 1], "bound": 9}
+    rows = [*TWO, [5, 4]]
+    yield lines("information", lip(distribution=PAIRED), {"rows": rows}, {"information": 0}, apart)
+    said = lip(distribution=PAIRED, useful=[[3, 0, 3], [0, 3, 3]])
+    each = {"prices": ["1/10", "1/20", 0], "classes": [0, 1, 2], "bound": 9}
+    yield lines("information", said, {"rows": rows}, {"information": 0}, each)
+    whole, of_class = (
+        checker_information.information(joint, 32)
+        for joint in ([[3, 0, 0], [0, 3, 0], [0, 0, 6]], [[3, 0, 6], [0, 3, 0]])
+    )
+    assert whole[0] < whole[1]
+    assert of_class[0] < of_class[1]
+    within = whole[1] - of_class[0]
+    short = (whole[1] - whole[0], of_class[1] - of_class[0], within)
+    honest = information_file(
+        lip(distribution=PAIRED), rows, {"prices": ["1/10", "1/20"], "classes": [0, 1, 0]}
+    )
+    for less in short:
+        yield changed(honest, (4, "bound"), written(checker.number(honest[4]["bound"]) - less))
+    leaf = {"slopes": ["1/3", "-1/5"], "r": ["1/2", "1/3"]}
+    funnel = {"secret": -1, "useful": "1/3", "prices": ["1/10", "1/20"], "classes": [0, 1, 0], "tree": [leaf]}
+    for proof, less in ((funnel, within / 3), ({**funnel, "secret": 1, "useful": "-1/3"}, within / 9)):
+        file = trade_off_file({"distribution": PAIRED}, rows, proof)
+        yield changed(file, (4, "bound"), written(checker.number(file[4]["bound"]) - less))
+
+
 def wrong() -> Iterator[Lines]:
     """Files that one rule refuses, or the end of an enclosure at which a number is taken."""
     apart: Any = {
@@ -186,6 +220,7 @@ def wrong() -> Iterator[Lines]:
     yield lines("trade_off", traded, {"rows": TWO}, {}, {**split, "secret": 1, "useful": "-1/3"})
     yield lines("trade_off", traded, {"rows": TWO}, {}, {**split, "useful": 0})
     yield from _lifts_that_are_wrong()
+    yield from _classes_that_are_wrong()
     kept: Any = {**lip(kept=[], loss=[[-3, 0], [0, 2]], levels={"upper": HALF}), "worst": True}
     yield lines("post_randomisation", kept, {"rows": [[2, 1], [1, 2]]}, {"cost": "-2/3"})
     longer = next(sequence())[:4]

@@ -18,6 +18,10 @@ from privopt.proof import (
 from privopt.proof.rationals import written
 
 
+PAIRED = [[2, 1, 4], [1, 2, 2]]
+"""Two inputs that say the same of the secret, and one that says otherwise."""
+
+
 def information_file(problem: Any, rows: Any, proof: Any, claim: Any = 0) -> Lines:
     """A file with the best bound that its prices prove."""
     bound = checker_information.most_information(problem, above(problem), proof, 32)
@@ -69,6 +73,9 @@ def information() -> Iterator[Lines]:
         [[3, 2, 2], [2, 3, 2], [2, 2, 3]],
         {"prices": ["1/10", "1/20", 0]},
     )
+    for tree in ({}, {"tree": [leaf]}):
+        classes = {"prices": ["1/10", "1/20"], "classes": [0, 1, 0], **tree}
+        yield information_file(lip(distribution=PAIRED), [*two, [5, 4]], classes)
 
 
 def exceptions_file(problem: Any, rows: Any, proof: Any, claim: Any) -> Lines:
@@ -166,7 +173,7 @@ def trade_off_file(problem: Any, rows: Any, *proofs: Any, **claim: Any) -> Lines
     """A file with the best bounds that trees prove."""
     full = []
     for proof in proofs:
-        bound = checker_trade_off.Cost(problem, proof, 32).most_weighed(proof["tree"])
+        bound = checker_trade_off.most(problem, proof, 32)
         full.append({**proof, "bound": written(bound)})
     return lines("trade_off", problem, {"rows": rows}, claim, *full)
 
@@ -220,6 +227,10 @@ def trade_off() -> Iterator[Lines]:
     )
     certain: Any = {"distribution": [[3, 0], [0, 0], [0, 2]]}
     yield trade_off_file(certain, [[1, 0], [0, 1]], {**neck, "tree": [{"slopes": [0, 0, 0], "r": [1, 1]}]})
+    classes = {"classes": [0, 1, 0], "tree": [split, leaf, other]}
+    yield trade_off_file(
+        {"distribution": PAIRED}, [*rows, [2, 1]], {**funnel, **classes}, {**neck, **classes}
+    )
 
 
 def lift_family_file(problem: Any, rows: Any, claim: Any, proof: Any) -> Lines:
