@@ -24,8 +24,6 @@ U = 2.0**-53
 """Unit of rounding."""
 ETA = 2.0**-1074
 """The smallest positive float: what an operation can lose by underflow is at most half of it."""
-HIDDEN = 2.0**-960
-"""A radius for numbers that are 0 as floats only. It is far more than they are, but products with what is denormal take twelve times as long."""
 
 
 @dataclass(frozen=True, eq=False)

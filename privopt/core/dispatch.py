@@ -174,7 +174,16 @@ def solve_from(
     begun = time.monotonic()
     told = progress or (lambda fraction, message: None)
     needed = problem.judging_seconds
-    call = _Call(problem, begun, time_limit, certify, seed, told, [needed if needed > HARMLESS else 0.0])
+    call = _Call(
+        problem,
+        begun,
+        time_limit,
+        certify,
+        seed,
+        told,
+        [needed if needed > HARMLESS else 0.0],
+        judging=needed,
+    )
     if needed > time_limit:
         return _too_large(needed, time_limit)
     carried = None if start is None else carried_over(problem, start, certify)
@@ -216,13 +225,15 @@ class _Call(Generic[M]):
     """Seconds of judging what was proposed so far: the longest are kept for the last proposal."""
     granted: list[float] = field(default_factory=list)
     """Seconds beyond the limit, see :meth:`grant`."""
+    judging: float = 0.0
+    """Predicted seconds of judging one mechanism."""
     imported: list[float] = field(default_factory=list)
     """Seconds of runs in which packages were imported, beyond what was predicted."""
 
     @property
     def left(self) -> float:
         rest = self.begun + self.time_limit + sum(self.granted) - time.monotonic()
-        most = max(RESERVE * self.time_limit, self.problem.judging_seconds - LATE)
+        most = max(RESERVE * self.time_limit, self.judging - LATE)
         reserve = min(max(self.judgings, default=0.0), most)
         if len(self.judgings) <= FIRST:
             reserve = min(reserve, rest / 2)

@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from privopt.arrays import Floats
-from privopt.core.balls import ETA, HIDDEN, Balls, U
+from privopt.core.balls import ETA, Balls, U
 from privopt.core.exact import ball_ceiling, ball_floor
 from privopt.core.problem import Enclosure
 from privopt.models.ambiguity.joint import JointAmbiguity
@@ -151,6 +151,8 @@ def band_costs(problem: DistortionData, above: Balls, below: Balls, level: float
     observed = problem.observation
     seen = observed.p_s > 0
     prior, table = _rounded(observed.p_s[seen]), _rounded(observed.leaking.table[seen])
+    never = np.array([[weight == 0 for weight in row] for row in problem.weights])[seen]
+    table = table.where(~never, 0.0)  # exactly: radii that are denormal make products twelve times as long
     top = (Balls.exact(level)).exp() if level > 0 else Balls.exact(1.0)
     if problem.leakage == "ldp":
         paid, due = below.sum(axis=1), top * above.sum(axis=1)
@@ -168,7 +170,7 @@ def band_costs(problem: DistortionData, above: Balls, below: Balls, level: float
 
 def _rounded(values: Floats) -> Balls:
     """Numbers of which floats are the nearest."""
-    return Balls(values, np.where(values == 0, HIDDEN, 2 * U * np.abs(values) + ETA))
+    return Balls(values, np.where(values == 0, ETA, 2 * U * np.abs(values) + ETA))
 
 
 def _is_ratio_bound(problem: DistortionData) -> bool:

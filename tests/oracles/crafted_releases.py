@@ -17,7 +17,6 @@ from privopt.proof import (
 )
 from privopt.proof.rationals import written
 
-
 PAIRED = [[2, 1, 4], [1, 2, 2]]
 """Two inputs that say the same of the secret, and one that says otherwise."""
 
