@@ -302,7 +302,7 @@ class _Newton:
 
     def _refined(self, right: _Right) -> tuple[_Found, float]:
         """The unknowns of a right side, corrected by what they leave of it, and what that is in the end."""
-        found, rest = self._solved(right), math.inf
+        found, rest, left = self._solved(right), math.inf, math.inf
         for _ in range(REFINED):
             again = self._remaining(right, found)
             left = self._share(again)
