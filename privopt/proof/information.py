@@ -60,7 +60,7 @@ def _of_tree(data: LocalInformationPrivacyData, draft: Draft, dual: dict[str, An
     """Prices and a tree, of classes where the dual is of them; None where it is of another kind."""
     joined, inner = data.of_classes, dual.get("proof")
     if dual.get("kind") == "classes" and joined is not None and isinstance(inner, dict):
-        if too_large(inner, data.alike):
+        if too_large(inner, data.alike, LARGEST_TREE):
             return None
         numbers = classes(draft, data.alike)
         found = _of_tree(joined, about_classes(draft, numbers), inner)
@@ -70,9 +70,9 @@ def _of_tree(data: LocalInformationPrivacyData, draft: Draft, dual: dict[str, An
     return Tree(draft, _places(data, draft), partial(_posteriors, draft)).line(dual)
 
 
-def too_large(inner: dict[str, Any], alike: Sequence[int]) -> bool:
-    """Whether a proof about classes has too large a tree for a file."""
-    return len(inner.get("tree") or ()) * (1 + max(alike)) > LARGEST_TREE
+def too_large(inner: dict[str, Any], alike: Sequence[int], most: int) -> bool:
+    """Whether the tree of a proof about classes has more than so many nodes times inputs."""
+    return len(inner.get("tree") or ()) * (1 + max(alike)) > most
 
 
 def classes(draft: Draft, alike: Sequence[int]) -> list[int]:

@@ -19,6 +19,9 @@ from privopt.proof.rationals import PRECISIONS, floor, levels, rows_written, wri
 BITS = 192
 """Bits of logarithms."""
 
+LARGEST_TREE = 50_000
+"""Nodes times inputs of a tree of classes that a file may ask its checker to follow: each needs logarithms, a minute in all."""
+
 GRID = 80
 """Bits of a slope behind the point."""
 
@@ -31,7 +34,7 @@ def trade_off(data: TradeOffData, solution: Solved) -> Draft:
     dual = solution.dual if isinstance(solution.dual, dict) else {}
     numbers, inner = None, dual.get("proof")
     if dual.get("kind") == "classes" and isinstance(inner, dict):
-        if too_large(inner, data.alike):
+        if too_large(inner, data.alike, LARGEST_TREE):
             draft.left_out.append("the bound of the solution, whose proof is too large for a file")
             return draft
         numbers, dual = classes(draft, data.alike), inner
