@@ -33,7 +33,7 @@ def trade_off(data: TradeOffData, solution: Solved) -> Draft:
     _claim_information(draft, "useful")
     dual = solution.dual if isinstance(solution.dual, dict) else {}
     numbers, inner = None, dual.get("proof")
-    if dual.get("kind") == "classes" and isinstance(inner, dict):
+    if dual.get("kind") == "classes" and data.of_classes is not None and isinstance(inner, dict):
         if too_large(inner, data.alike, LARGEST_TREE):
             draft.left_out.append("the bound of the solution, whose proof is too large for a file")
             return draft

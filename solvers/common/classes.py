@@ -10,9 +10,6 @@ from privopt.arrays import Floats, Ints
 from privopt.core.trace import Reached
 from privopt.models.channel_data import Observation
 
-MANY = 3
-"""Observations from which they are joined."""
-
 SHARE = 0.95
 """Classes per observation up to which it is worth it."""
 
@@ -27,12 +24,9 @@ LEAST = 1e-15
 
 
 def may_be_alike(observed: Observation) -> bool:
-    """Whether there may be far fewer classes than many observations, as floats show, which is quick to see."""
-    n = len(observed.support)
-    if n < MANY:
-        return False
+    """Whether there may be fewer classes than observations, as floats show, which is quick to see."""
     posteriors = np.round(observed.s_given_w[:, observed.support], DECIMALS)
-    return len(np.unique(posteriors, axis=1).T) <= SHARE * n
+    return len(np.unique(posteriors, axis=1).T) <= SHARE * len(observed.support)
 
 
 def raised(progress: Callable[[float, str], None], by: float) -> Callable[[float, str], None]:

@@ -76,10 +76,9 @@ def test_two_secrets_have_the_optimum_of_all_pairs_of_symbols() -> None:
 
 
 def test_without_joining_no_more_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(classes, "MANY", 10)
     problem = problem_of(counts(3, 24, 6, seed=2), epsilon=0.6)
     joined = ColumnGeneration().run(problem, Budget())
-    monkeypatch.setattr(classes, "MANY", 1000)
+    monkeypatch.setattr(classes, "SHARE", 0.0)
     alone = ColumnGeneration().run(problem, Budget())
     assert joined.bound == pytest.approx(alone.bound, abs=1e-6)
     for one, other in ((joined, alone), (alone, joined)):

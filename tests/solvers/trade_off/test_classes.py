@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -33,13 +33,6 @@ KINDS: dict[str, Callable[[po.JointDistribution], TradeOff]] = {
 }
 
 
-@pytest.fixture(autouse=True, scope="module")
-def few() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(classes, "MANY", 2)
-        yield
-
-
 def problem_of(kind: str) -> TradeOff:
     return KINDS[kind](po.JointDistribution.normalised(TABLE))
 
@@ -63,7 +56,7 @@ def best_of(kind: str) -> tuple[TradeOff, Proposal, Channel]:
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_without_joining_the_optimum_is_the_same(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, one, best = best_of(kind)
-    monkeypatch.setattr(classes, "MANY", 1000)
+    monkeypatch.setattr(classes, "SHARE", 0.0)
     other = solved(problem)
     assert (one.stats.get("classes"), other.stats.get("classes")) == (CLASSES, None)
     assert isinstance(other.mechanism, Channel)
