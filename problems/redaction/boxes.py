@@ -225,7 +225,10 @@ def _largest(table: Floats) -> Place:
 
 
 def box_cost(data: RedactionData, dual: dict[object, object], seconds: float) -> float | None:
-    """The lower bound on the cost of redaction that a dual proves within some seconds, or None."""
+    """The lower bound on the cost of redaction that a dual proves within some seconds, or None.
+
+    A search that these seconds cut short proves less: the bound of the boxes that it came to.
+    """
     stop = time.monotonic() + seconds
     begin, end, boxes, cutoff = (dual.get(name) for name in ("begin", "end", "boxes", "cutoff"))
     if len(dual) != 5 or type(begin) is not int or type(end) is not int or type(boxes) is not int:
@@ -236,8 +239,6 @@ def box_cost(data: RedactionData, dual: dict[object, object], seconds: float) ->
     if stretch is None or not 0 <= float(str(cutoff)) <= 2:
         return None
     search = Search(stretch, float(str(cutoff)))
-    while search.boxes < boxes and not search.done:
-        if time.monotonic() > stop:
-            return None
+    while search.boxes < boxes and not search.done and time.monotonic() <= stop:
         search.advance(boxes - search.boxes)
     return search.bound

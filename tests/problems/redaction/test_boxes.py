@@ -198,6 +198,17 @@ def test_more_boxes_and_more_records_never_loosen_the_bound() -> None:
     assert part[1] >= highs[-1] - 0.02
 
 
+def test_a_search_that_is_cut_short_proves_what_it_came_to() -> None:
+    example = next(e for e in KNOWN if e.name == "binary-8")
+    assert isinstance(problem := example.problem, po.Redaction)
+    assert (optimum := example.optimum) is not None
+    dual = {"kind": "boxes", "begin": 0, "end": problem.length, "cutoff": 1.0, "boxes": 1 << 22}
+    unsearched, short = problem.prove_bound({**dual, "boxes": 0}), problem.prove_bound(dual, 0.3)
+    assert unsearched is not None
+    assert short is not None
+    assert optimum - 1e-9 <= short[1] < unsearched[1]
+
+
 @pytest.mark.parametrize(
     "change",
     [
