@@ -52,7 +52,9 @@ OVERTIME = 1.0
 """Seconds past what is left that the second process has at most until its deadline: what is kept for judging may be for long checks of bounds."""
 
 MOSTLY = 0.8
-"""Share of what is left that one gets at most which is sure to close the gap in half of it, or beside none that may end."""
+"""Share of what is left that one gets at most which is sure to close the gap in half of it, or beside none that may end.
+
+And that those who improve have together where there is a bound, and no other soon."""
 
 
 class Call(Protocol[M]):
@@ -229,7 +231,8 @@ class Search(Generic[M]):
 
         Where no proof is expected in what is left, whoever fits in half of it, or in all of it while there is no answer, and again the best so far if it
         was stopped. Whoever improves until it is stopped has a part even so: its end may be far and its first answers good.
-        Where no proof is in sight, the best so far has most of it, and whoever improves needs to leave it nothing.
+        Where no proof is in sight, the best so far has most of it, and whoever improves needs to leave it nothing; nor much where there
+        is a bound, and the next is expected in several times what is left.
         """
         for c in sorted(feasible, key=lambda c: c.name in self.cut):
             left = self.call.left
@@ -253,7 +256,9 @@ class Search(Generic[M]):
                 and predicted(c) <= HOPE * self.call.time_limit
             ):
                 waiting = sum(o.name not in self.tried for o in feasible)
-                self._try(c, left / (waiting + (soonest <= HOPE * left)))
+                bounded = soonest > SLICE * left and math.isfinite(self._bound)
+                share = MOSTLY / waiting if bounded else 1 / (waiting + (soonest <= HOPE * left))
+                self._try(c, share * left)
 
     def _half(self, left: float, soonest: float) -> float:
         """What a feasible solver may use: half; all of it where no proof is in sight, or none is expected and there is no answer."""

@@ -231,6 +231,7 @@ class _Search:
         self.program = Program(problem)
         self.rng = np.random.default_rng(budget.seed)
         self.zone = Zone.of(problem, searched_records(problem))
+        self.tried: dict[tuple[int, int], int] = {}
 
     @property
     def done(self) -> bool:
@@ -271,18 +272,22 @@ class _Search:
         return point
 
     def moves(self, support: Support, count: int) -> Iterator[Support]:
-        """Supports with one or two other choices, in random order."""
+        """Supports with one or two other choices, in random order; of single ones those first that were not tried, or long ago."""
         seen = self.program.sights.visible(support)
         changes = [
-            (t, choice)
+            (t, c)
             for t in self.zone.records
-            for choice in self.zone.choices
+            for c, choice in enumerate(self.zone.choices)
             if seen[t] and not np.array_equal(support[t], choice)
         ]
         single = np.arange(len(changes))[:, None]
         sets = single if count == 1 else np.stack(np.triu_indices(len(changes), 1), axis=1)
-        for chosen in self.rng.permutation(sets)[:MOST_MOVES].tolist():
+        order: list[list[int]] = self.rng.permutation(sets)[:MOST_MOVES].tolist()
+        if count == 1:
+            order.sort(key=lambda chosen: self.tried.get(changes[chosen[0]], 0))
+        for chosen in order:
             moved = support.copy()
-            for j in chosen:
-                moved[changes[j][0]] = changes[j][1]
+            for t, c in (changes[j] for j in chosen):
+                moved[t] = self.zone.choices[c]
+                self.tried[t, c] = len(self.program.solved)
             yield moved
