@@ -20,11 +20,7 @@ The kinds of dual:
 - ``{"kind": "bands", "above": [[...], ...], "below": [[...], ...]}``: where "lip" or "ldp" is bounded, multipliers >= 0 of
   P(y | s) <= e^e h(y) and of h(y) <= P(y | s) e^e ("lip"; h(y) <= P(y | s) for "ldp"), a list a release with a number for each
   value of S of positive probability, in the unit of the distortion. For "lip" h(y) is P(y), for "ldp" the least P(y | s).
-  A dual of the kind ``"level"`` may hold these in place of its multipliers.
-
-Why multipliers of bands prove a bound. With b above and a below, every allowed release has E[D] at least the sum over w of the
-least over y of D(w, y) P(w) + sum_s (b(s, y) - a(s, y)) P(w | s) + c(y) h(y), with c = e^-e sum a - e^e sum b for "lip",
-where h(y) is the mean of P(w) over the same cells; for "ldp" c = sum a - e^e sum b is made at least 0 by taking less of b.
+  See :mod:`privopt.problems.bands`. A dual of the kind ``"level"`` may hold these in place of its multipliers.
 
 Why distributions over S prove a bound. Write b = a/(a-1) and h = b (F - 1) with F = sum_y (sum_s P(s) P(y|s)^a)^(1/a), so that
 the information is b ln(1 + h/b), which is h at a = 1. Each summand of F is a norm of the column P(y|.), for a < 1 a
@@ -48,6 +44,7 @@ from privopt.core.balls import ETA, Balls, U
 from privopt.core.exact import ball_ceiling, ball_floor
 from privopt.core.problem import Enclosure
 from privopt.models.ambiguity.joint import JointAmbiguity
+from privopt.problems.bands import band_enclosure
 from privopt.problems.costs import costs_under
 from privopt.problems.distortion_privacy.data import DistortionData
 from privopt.problems.entropy_boxes import log_balls
@@ -129,48 +126,9 @@ def _bands(problem: DistortionData, level: float, dual: dict[str, object]) -> En
     """Floats around the bound on -E[D] of the releases whose ratios are within a level."""
     shape = problem.matrix.shape[1], int((problem.observation.p_s > 0).sum())
     above, below = numbers(dual.get("above"), shape), numbers(dual.get("below"), shape)
-    if above is None or below is None or (above < 0).any() or (below < 0).any():
+    if above is None or below is None:
         return None
-    least = band_costs(problem, Balls.exact(above), Balls.exact(below), level)
-    low, high = least.ends
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return None
-    return enclose(-(problem.costs.least + Fraction(high)))[0], enclose(
-        -(problem.costs.least + Fraction(low))
-    )[1]
-
-
-def band_costs(problem: DistortionData, above: Balls, below: Balls, level: float) -> Balls:
-    """A lower bound on E[D] above the least of all releases whose ratios are within a level; see the module.
-
-    Parameters
-    ----------
-    above, below : balls (n_y, n_s)
-        Multipliers >= 0 of the two sides.
-    """
-    observed = problem.observation
-    seen = observed.p_s > 0
-    prior, table = _rounded(observed.p_s[seen]), _rounded(observed.leaking.table[seen])
-    never = np.array([[weight == 0 for weight in row] for row in problem.weights])[seen]
-    table = table.where(~never, 0.0)  # exactly: radii that are denormal make products twelve times as long
-    top = (Balls.exact(level)).exp() if level > 0 else Balls.exact(1.0)
-    if problem.leakage == "ldp":
-        paid, due = below.sum(axis=1), top * above.sum(axis=1)
-        short = due.upper > paid.lower
-        share = np.where(short, paid.lower / np.where(short, due.upper, 1.0), 1.0)
-        share = np.maximum(0.0, share * (1 - 8 * U))
-        net = above * share[:, None] - below
-        of_output = Balls.exact(np.zeros(len(share)))
-    else:
-        net = above - below
-        of_output = below.sum(axis=1) / top - top * above.sum(axis=1)
-    paid_cells = (net / prior) @ table + of_output.reshape(-1, 1) * _rounded(observed.p_w)
-    return (paid_cells + _rounded(problem.costs.excess.T)).min(axis=0).sum()
-
-
-def _rounded(values: Floats) -> Balls:
-    """Numbers of which floats are the nearest."""
-    return Balls(values, np.where(values == 0, ETA, 2 * U * np.abs(values) + ETA))
+    return band_enclosure(problem.observation, problem.costs, (problem.leakage, level, level), above, below)
 
 
 def _is_ratio_bound(problem: DistortionData) -> bool:

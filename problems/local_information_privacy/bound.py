@@ -3,10 +3,14 @@
 The kinds of dual:
 
 - ``{"kind": "analytic"}``: what is released cannot say more than W itself, nor more about X than
-  H(X | S) + B, where B bounds I(S;Y) by the two levels.
+  H(X | S) + B, where B bounds I(S;Y) by the two levels. Where W is the secret and uniform, and the distortion that of Hamming,
+  no release is right more often than the likeliest secret is that the levels allow.
 - ``{"kind": "contiguous"}``: where blocks must be contiguous, every partition of one column tried again.
 - ``{"kind": "linear", "multipliers": [[...], ...]}``: multipliers >= 0 of the posterior rows, one list a
   release, for a distortion; weak duality in integers.
+- ``{"kind": "bands", "above": [[...], ...], "below": [[...], ...]}``: where ratios are bounded ("ldp") and the utility is a
+  distortion, multipliers >= 0 of P(y | s) <= e^e h(y) and h(y) <= P(y | s) for the least h(y) of these, a list a release; see
+  :mod:`privopt.problems.bands`.
 - ``{"kind": "pricing", "pi": [...], "tree": [...]}``: prices of the observations, and a tree of boxes that
   shows how far a posterior's entropy can be below its price; see :mod:`privopt.problems.local_information_privacy.tree`.
 - ``{"kind": "vertices", "pi": [...]}``: prices, with every vertex of the polytope tried; for small ones.
@@ -53,6 +57,7 @@ from privopt.core.problem import Enclosure
 from privopt.measures.lifts import mutual_information_bound
 from privopt.measures.shannon import entropy, mutual_information
 from privopt.models.channel_data import Observation
+from privopt.problems.bands import band_enclosure
 from privopt.problems.classes import within_classes
 from privopt.problems.costs import Costs, costs
 from privopt.problems.exact_joint import enclose
@@ -109,6 +114,8 @@ def prove(data: LocalInformationPrivacyData, dual: object, seconds: float) -> En
         return _of_classes(data, dual, seconds)
     if data.delta > 0:  # the other proofs are for releases that all keep the bounds
         return None
+    if kind == "bands":
+        return _bands(data, dual)
     if kind == "linear":
         if not isinstance(data.utility, tuple):
             return None
@@ -310,7 +317,10 @@ def analytic_enclosure(data: LocalInformationPrivacyData) -> Enclosure:
     observed, only = data.observation, data.delta == 0 and data.polytope.determined
     if isinstance(data.utility, tuple):
         of_map = costs(observed, data.utility)
-        return enclose(-(of_map.of_constant if only else of_map.least))
+        if only:
+            return enclose(-of_map.of_constant)
+        error = Fraction(0) if data.delta > 0 else _every_error(data, of_map)
+        return enclose(-max(of_map.least, error * least_errors(data) if error else Fraction(0)))
     if only and data.cost is None:
         return 0.0, 0.0
     if data.cost is not None:
@@ -325,6 +335,46 @@ def analytic_enclosure(data: LocalInformationPrivacyData) -> Enclosure:
         _sum_up((of_x[1], -about[0], spread[1])),
     )
     return min(whole[0], rest[0]), min(whole[1], rest[1])
+
+
+def _every_error(data: LocalInformationPrivacyData, of_map: Costs) -> Fraction:
+    """What every error costs; 0 where the secret is not the observation and uniform, or the distortion is not that of Hamming."""
+    n, polytope = len(of_map.cells), data.polytope
+    one_each = all(sum(map(bool, row)) == 1 for row in (*polytope.table, *zip(*polytope.table, strict=True)))
+    if len(polytope.table) != n or not one_each or len(set(polytope.symbols)) > 1:
+        return Fraction(0)
+    right = [row.index(0) if row.count(0) == 1 else -1 for row in of_map.cells]
+    others = {cell for row in of_map.cells for cell in row if cell}
+    if len(others) != 1 or min(right) < 0 or len(set(right)) < n:
+        return Fraction(0)
+    return Fraction(n * others.pop(), of_map.scale)
+
+
+def least_errors(data: LocalInformationPrivacyData) -> Fraction:
+    """A rational a little below the least probability of an error where the secret is the observation and uniform.
+
+    The likeliest of n secrets has r / (r + n - 1) at most for ratios up to r = e^epsilon; for lifts e^upper / n, and what the others leave
+    at e^-lower / n.
+    """
+    n, above, below = len(data.polytope.table), data.polytope.above, data.polytope.below
+    if data.notion == "ldp":
+        return Fraction(0) if above is None else Fraction(n - 1) / (n - 1 + above)
+    if data.notion != "lip":
+        return Fraction(0)
+    left = Fraction(0) if below is None else Fraction(n - 1, n) * below
+    return max(Fraction(0), left, Fraction(0) if above is None else 1 - above / n)
+
+
+def _bands(data: LocalInformationPrivacyData, dual: dict[str, object]) -> Enclosure | None:
+    """Floats around what multipliers of bands prove of releases whose ratios are bounded."""
+    if not isinstance(data.utility, tuple) or data.notion != "ldp" or not math.isfinite(data.upper):
+        return None
+    least = costs(data.observation, data.utility)
+    shape = len(least.cells[0]), len(data.polytope.table)
+    above, below = numbers(dual.get("above"), shape), numbers(dual.get("below"), shape)
+    if above is None or below is None:
+        return None
+    return band_enclosure(data.observation, least, data.polytope.sides, above, below)
 
 
 def information_limit(data: LocalInformationPrivacyData) -> Enclosure:

@@ -12,6 +12,7 @@ little more, so that every allowed posterior keeps its rows exactly.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +20,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from privopt.arrays import Floats
+from privopt.arrays import Bools, Floats
 from privopt.core.balls import ETA, Balls, U
 from privopt.models.channel_data import Observation
 
@@ -141,18 +142,39 @@ class Polytope:
     @cached_property
     def kept(self) -> tuple[int, ...]:
         """Positions among ``names`` of the rows that some posterior breaks, decided in integers."""
-        kept = []
-        for i, (value, size) in enumerate(zip(*self._rough, strict=True)):
-            if self.names[i][0] in self.free:
-                continue
-            sure = 64 * U * size + 1e-290
-            if (value > sure).any() or (not (value < -sure).all() and any(v > 0 for v in self.numerators(i))):
-                kept.append(i)
-        return tuple(kept)
+        return tuple(self._broken())
 
     @cached_property
-    def _rough(self) -> tuple[Floats, Floats]:
-        """Rows in floats, and the size of their terms, for what floats can decide."""
+    def binds(self) -> bool:
+        """Whether there is any such row: the first one found ends the search."""
+        return next(self._broken(), None) is not None
+
+    @property
+    def numbers(self) -> int:
+        """Of the rows that the notion has, in floats."""
+        n, low, high = len(self.table), *self.sides[1:]
+        rows = (
+            n * (n - 1) * (high < math.inf)
+            if self.sides[0] == "ldp"
+            else n * ((low < math.inf) + (high < math.inf))
+        )
+        return (rows + len(self.cuts)) * len(self.symbols)
+
+    def _broken(self) -> Iterator[int]:
+        begin = 0
+        for values, sizes in self._rough():
+            sure = 64 * U * sizes + 1e-290
+            some: Bools = np.asarray((values > sure).any(axis=1))
+            none: Bools = np.asarray((values < -sure).all(axis=1))
+            for i, (breaks, never) in enumerate(zip(some.tolist(), none.tolist(), strict=True), start=begin):
+                if self.free and self.names[i][0] in self.free:
+                    continue
+                if breaks or (not never and any(v > 0 for v in self.numerators(i))):
+                    yield i
+            begin += len(values)
+
+    def _rough(self) -> Iterator[tuple[Floats, Floats]]:
+        """Rows in floats, and the size of their terms, for what floats can decide; the ratios of one secret at a time."""
         table = np.array([[w / self.total for w in row] for row in self.table])
         prior = np.array([[w / self.total] for w in self.secrets])
         weights = np.array([w / self.total for w in self.symbols])
@@ -163,18 +185,23 @@ class Polytope:
         ]
         if notion == "ldp":
             with np.errstate(all="ignore"):
-                lifts, pairs = (table / prior)[:, seen], self.names
+                lifts = (table / prior)[:, seen]
                 top = rounded_exp(upper) * lifts
-                first, second = [s for s, _ in pairs if s >= 0], [t for s, t in pairs if s >= 0]
-                difference, size = lifts[first] - top[second], lifts[first] + top[second]
-                return np.concatenate([difference, further]), np.concatenate([size, np.abs(further)])
-        joint, product = table[:, seen], prior * weights[seen]
-        parts = [(joint, rounded_exp(upper) * product)] if upper < math.inf else []
-        parts += [(math.exp(-lower) * product, joint)] if lower < math.inf else []
-        parts += [(np.maximum(further, 0.0), np.maximum(-further, 0.0))] if len(further) else []
-        if not parts:
-            return np.zeros((0, len(seen))), np.zeros((0, len(seen)))
-        return np.concatenate([a - b for a, b in parts]), np.concatenate([a + b for a, b in parts])
+            for s in range(len(lifts) if upper < math.inf else 0):
+                others = np.delete(top, s, axis=0)
+                with np.errstate(all="ignore"):
+                    difference, size = lifts[s] - others, lifts[s] + others
+                yield difference, size
+        else:
+            joint, product = table[:, seen], prior * weights[seen]
+            if upper < math.inf:
+                high = rounded_exp(upper) * product
+                yield joint - high, joint + high
+            if lower < math.inf:
+                low = math.exp(-lower) * product
+                yield low - joint, low + joint
+        if len(further):
+            yield further, np.abs(further)
 
     def numerators(self, row: int) -> list[int]:
         """A row times the probability of each observation, as integers over :meth:`denominator`.

@@ -158,7 +158,7 @@ NOT_INDEPENDENT = "floats cannot make the release exactly independent of the sec
 
 def whole_release(problem: LocalInformationPrivacy) -> Proposal | None:
     """Release the observation, or for a distortion its best column, if no row of the polytope can be broken."""
-    if problem.polytope.kept:
+    if problem.polytope.binds:
         return None
     n = len(problem.observation.p_w)
     matrix = np.eye(n)
@@ -171,6 +171,17 @@ def whole_release(problem: LocalInformationPrivacy) -> Proposal | None:
         "stop": "no bound can be broken",
     }
     return Proposal(problem.answer(matrix), analytic_bound(problem), ANALYTIC, stats=stats)
+
+
+MOST_ROWS = 20_000_000
+"""Numbers in the posterior rows up to which they are written down: 270 secrets as observations, where ratios are bounded."""
+
+
+def too_many_rows(problem: LocalInformationPrivacy) -> str | None:
+    """Why the posterior rows are not written down, each of all pairs of secrets where ratios are bounded; None where they fit."""
+    if (numbers := problem.polytope.numbers) <= MOST_ROWS:
+        return None
+    return f"its posterior rows would have {numbers:.1e} numbers, at most {MOST_ROWS:.0e} fit"
 
 
 def independent(problem: LocalInformationPrivacy) -> bool:

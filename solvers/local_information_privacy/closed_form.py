@@ -104,6 +104,9 @@ def hamming_multipliers(problem: LocalInformationPrivacy, rows: int) -> Floats:
     return multipliers
 
 
+MOST_MULTIPLIED = 100
+"""Symbols up to which multipliers are the proof for the Hamming distortion: a file of proofs has rational arithmetic only."""
+
 ROUNDING = 1e-13
 """Nats that the proof of a bound leaves to rounding."""
 
@@ -155,6 +158,9 @@ class ClosedForm(Solver[LocalInformationPrivacy]):
         channel = problem.answer(rest + (hit - rest) * np.eye(n))
         if problem.delta > 0:
             return Proposal(channel, analytic_bound(problem), ANALYTIC, stats=stats)
+        if n > MOST_MULTIPLIED:
+            scale = problem.matrix[0].max()
+            return Proposal(channel, -float(scale * (n - 1) * rest), ANALYTIC, stats=stats)
         multipliers = hamming_multipliers(problem, len(posterior_rows(problem)))
         dual = {"kind": "linear", "multipliers": multipliers.tolist()}
         return Proposal(channel, linear_bound(problem, multipliers), dual, stats=stats)

@@ -16,7 +16,7 @@ from privopt.models import JointDistribution
 from privopt.models.channel_data import Release
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.local_information_privacy.answer import whole_release
-from privopt.solvers.local_information_privacy.direct_lp import program
+from privopt.solvers.local_information_privacy.direct_lp import paid
 from privopt.solvers.local_information_privacy.interior_point import InteriorPoint, thin_or_far
 
 BLOCKS = (2, 15, 30, 60, 100, 150)
@@ -90,7 +90,7 @@ def _blocks(problem: LocalInformationPrivacy, count: int) -> NDArray[np.intp]:
     from scipy.cluster.hierarchy import fcluster, ward
     from scipy.spatial.distance import pdist
 
-    labels = fcluster(ward(pdist(program(problem).cost)), count, criterion="maxclust")
+    labels = fcluster(ward(pdist(paid(problem))), count, criterion="maxclust")
     return np.unique(labels, return_inverse=True)[1]
 
 
@@ -98,10 +98,10 @@ def _coarsened(
     problem: LocalInformationPrivacy, blocks: NDArray[np.intp]
 ) -> tuple[LocalInformationPrivacy, NDArray[np.intp]]:
     """The problem of blocks, in which secrets that say the same of blocks are one, and the releases that it keeps."""
-    lp, observed = program(problem), problem.observation
-    member = np.eye(int(blocks.max()) + 1)[blocks]
-    mass = lp.marginal @ member
-    cost = (member.T @ (lp.marginal[:, None] * lp.cost)) / mass[:, None]
+    observed = problem.observation
+    marginal, member = observed.p_w[observed.support], np.eye(int(blocks.max()) + 1)[blocks]
+    mass = marginal @ member
+    cost = (member.T @ (marginal[:, None] * paid(problem))) / mass[:, None]
     columns = np.unique(cost.argmin(axis=1))
     table = observed.leaking.table[:, observed.support] @ member
     table = table[table.sum(axis=1) > 0]

@@ -15,6 +15,7 @@ from privopt.solvers.local_information_privacy.answer import (
     NOT_INDEPENDENT,
     channel_from_posteriors,
     independent,
+    too_many_rows,
     whole_release,
 )
 from privopt.solvers.local_information_privacy.columns.classes import joined, through_classes
@@ -76,6 +77,8 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
             return "it prices posteriors by their entropy: the utility must be mutual information"
         if independent(problem) and whole_release(problem) is None:
             return NOT_INDEPENDENT
+        if (reason := too_many_rows(problem)) is not None:
+            return reason
         if (n := len(problem.observation.support)) > MOST_OBSERVED:
             return f"its channel would have about {n * n:.1e} entries, more than {MOST_OBSERVED}^2; subset-merging takes any number"
         if (n := len((joined(problem) or problem).observation.support)) > MOST:

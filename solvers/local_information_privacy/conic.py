@@ -11,7 +11,11 @@ import numpy as np
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy.answer import matrix_from_joint, whole_release
+from privopt.solvers.local_information_privacy.answer import (
+    matrix_from_joint,
+    too_many_rows,
+    whole_release,
+)
 from privopt.solvers.local_information_privacy.direct_lp import Program, program
 
 Backend = Literal["ecos", "scs", "clarabel"]
@@ -43,6 +47,8 @@ class Conic(Solver[LocalInformationPrivacy]):
         """Refuse other utilities and large programs."""
         if problem.matrix is None:
             return "it minimises a distortion matrix, this utility is not linear in the channel"
+        if (reason := too_many_rows(problem)) is not None:
+            return reason
         if (cells := program(problem).cells) > MAX_CELLS[self.backend]:
             return f"its program has {cells:.1e} entries, more than {MAX_CELLS[self.backend]:.0e}"
         return None

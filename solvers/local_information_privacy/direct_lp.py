@@ -20,6 +20,7 @@ from privopt.solvers.local_information_privacy.answer import (
     NOT_INDEPENDENT,
     independent,
     matrix_from_joint,
+    too_many_rows,
     whole_release,
 )
 
@@ -63,9 +64,15 @@ class Program:
 def program(problem: LocalInformationPrivacy) -> Program:
     """The program of a problem whose utility is a distortion."""
     observed = problem.observation
-    support = observed.support
-    cost = (observed.x_given_w.T @ problem_matrix(problem))[support]
-    return Program(cost, posterior_rows(problem)[:, support], observed.p_w[support])
+    return Program(
+        paid(problem), posterior_rows(problem)[:, observed.support], observed.p_w[observed.support]
+    )
+
+
+def paid(problem: LocalInformationPrivacy) -> Floats:
+    """The expected distortion of every release after each observation of positive probability, shape (k, m)."""
+    observed = problem.observation
+    return np.asarray((observed.x_given_w.T @ problem_matrix(problem))[observed.support])
 
 
 def problem_matrix(problem: LocalInformationPrivacy) -> Floats:
@@ -119,6 +126,8 @@ class DirectLp(Solver[LocalInformationPrivacy]):
             return "it minimises a distortion matrix, this utility is not linear in the channel"
         if independent(problem) and whole_release(problem) is None:
             return NOT_INDEPENDENT
+        if (reason := too_many_rows(problem)) is not None:
+            return reason
         if (cells := program(problem).cells) > MAX_CELLS:
             return f"its program has {cells:.1e} entries, more than {MAX_CELLS:.0e}"
         return None

@@ -23,7 +23,7 @@ from privopt.solvers.local_information_privacy.answer import (
     whole_release,
     width,
 )
-from privopt.solvers.local_information_privacy.direct_lp import linear_bound, program
+from privopt.solvers.local_information_privacy.direct_lp import linear_bound, paid
 
 TARGET = 2e-7
 """Gap at which it stops, relative to the distortion."""
@@ -32,7 +32,7 @@ STEPS = 30
 """Steps that a program takes, about."""
 
 MOST_PAIRS = 3e6
-"""Numbers in a dual for ratios, n_y n_s^2."""
+"""Numbers in a dual for ratios, n_y n_s^2, up to which pairs of secrets have multipliers: rational arithmetic, which a file of proofs has."""
 
 HIGHEST = 30.0
 """Bounds above this are left to others: the ratios leave the precision of floats."""
@@ -74,11 +74,6 @@ class InteriorPoint(Solver[LocalInformationPrivacy]):
             return reason
         if (numbers := _size(problem).numbers) > MOST_NUMBERS:
             return f"its factors have {numbers:.2g} numbers, at most {MOST_NUMBERS:.2g} fit"
-        if (
-            problem.notion == "ldp"
-            and (numbers := _outputs(problem) * len(problem.observation.p_s) ** 2) > MOST_PAIRS
-        ):
-            return f"its dual would have {numbers:.2g} numbers, at most {MOST_PAIRS:.2g} fit"
         return None
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
@@ -98,6 +93,10 @@ class InteriorPoint(Solver[LocalInformationPrivacy]):
         stats: dict[str, float | int | str] = {"iterations": answer.steps, "vertices": 0, "stop": answer.stop}
         if problem.delta > 0:
             return Proposal(channel, analytic_bound(problem), ANALYTIC, stats=stats)
+        if problem.notion == "ldp" and len(known.program.cost) * len(known.prior) ** 2 > MOST_PAIRS:
+            above, below = known.unit * answer.proof.u.transpose(1, 0, 2)
+            bands = {"kind": "bands", "above": above.tolist(), "below": below.tolist()}
+            return Proposal(channel, problem.check_bound(-math.inf, bands), bands, stats=stats)
         multipliers = known.multipliers(answer.proof.u)
         if not np.isfinite(multipliers).all():
             return Proposal(channel, stats=stats)
@@ -153,22 +152,23 @@ class _Known:
     @classmethod
     def of(cls, problem: LocalInformationPrivacy) -> _Known:
         """The program of a problem whose utility is a distortion."""
-        lp, observed = program(problem), problem.observation
+        observed, costs = problem.observation, paid(problem)
+        marginal = observed.p_w[observed.support]
         seen = observed.p_s > 0
         prior, table = observed.p_s[seen], observed.leaking.table[seen][:, observed.support]
         conditional = table / table.sum(axis=1, keepdims=True)
-        paid = lp.cost * lp.marginal[:, None]
-        least = paid.min(axis=1)
-        unit = max(float((paid - least[:, None]).max()), 1e-300)
-        cost = ((paid - least[:, None]) / unit).T
+        costs = costs * marginal[:, None]
+        least = costs.min(axis=1)
+        unit = max(float((costs - least[:, None]).max()), 1e-300)
+        cost = ((costs - least[:, None]) / unit).T
         if problem.notion == "ldp":
             blocks = Blocks(conditional, None, math.exp(problem.budget), 1.0)
             cost = np.column_stack([cost, np.zeros(len(cost))])
         else:
             upper = None if problem.upper == math.inf else math.exp(problem.upper)
             lower = None if problem.lower == math.inf else math.exp(-problem.lower)
-            blocks = Blocks(conditional, lp.marginal, upper, lower)
-        return cls(problem, lp.marginal, prior, unit, float(least.sum()), Interior(cost, blocks))
+            blocks = Blocks(conditional, marginal, upper, lower)
+        return cls(problem, marginal, prior, unit, float(least.sum()), Interior(cost, blocks))
 
     @property
     def centre(self) -> Floats:

@@ -50,8 +50,9 @@ class Oracle(Solver[LocalInformationPrivacy]):
         levels = [x for x in (problem.lower, problem.upper) if x < math.inf]
         if max(levels, default=0.0) > LARGEST:
             return f"e to the power of {max(levels):g} nats is no float: at most {LARGEST:g}"
-        if _systems(problem) > MAX_SYSTEMS:
-            return f"it would solve {_systems(problem)} systems in fractions, more than {MAX_SYSTEMS}"
+        if (count := _systems(problem)) > MAX_SYSTEMS:
+            said = f"about 1e{int(math.log10(count))}" if count > MAX_SYSTEMS**2 else str(count)
+            return f"it would solve {said} systems in fractions, more than {MAX_SYSTEMS}"
         return None
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:

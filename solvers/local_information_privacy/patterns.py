@@ -27,8 +27,14 @@ from privopt.solvers.local_information_privacy.columns.master import Restricted,
 ORDERS, FEWEST, FIRST_CELLS = 100, 5, 400_000
 """Orders of the secrets from which the first patterns are made: fewer where that would be more pairs of a pattern and a symbol."""
 
-LARGEST = 400
+LARGEST = 1000
 """Possible observations up to which the linear program takes seconds."""
+
+LARGE, JUDGED = 400, 0.4
+"""Possible observations from which on one order makes the first patterns, no more rounds begin than may end, and share of the time that judging takes then."""
+
+ROUND = 4.0
+"""How many times as long as its linear program a round takes, of many symbols."""
 
 EARLY = 20_000
 """Parts of a search after which it ends if it has found what lowers the value."""
@@ -121,7 +127,9 @@ class _Rounds:
     orders, nearly = ORDERS, True
 
     def __init__(self, problem: LocalInformationPrivacy, budget: Budget) -> None:
-        self.problem, self.budget, self.rng = problem, budget, np.random.default_rng(budget.seed)
+        self.large = len(problem.observation.support) > LARGE
+        self.problem, self.rng = problem, np.random.default_rng(budget.seed)
+        self.budget = budget.earlier(JUDGED) if self.large else budget
         of, weights = classes(problem), problem.observation.p_w[problem.observation.support]
         self.of = np.zeros(0, dtype=np.int64) if of is None else of
         self.p = weights / weights.sum()
@@ -137,10 +145,14 @@ class _Rounds:
             self._even_prices()
         whole = float(_entropies(self.p[None, :])[0])
         while True:
+            left = self.budget.remaining
             weights, prices, value = self.program.solve()
             self.rounds += 1
             tolerance = max(FINEST, SHARE * min(1.0, whole - value))
             if self.bound[0] <= whole - value + 2 * tolerance:
+                break
+            if self.large and left < 2 * (left - self.budget.remaining) * ROUND:
+                stop = "another round would not end in time"
                 break
             search = self._search(prices, tolerance)
             self.budget.report(whole - value, self.bound[0])
@@ -238,7 +250,7 @@ class _Rounds:
         for g, values in enumerate(flat.members):
             low[values], high[values] = flat.low.mid[g], flat.high.mid[g]
         made = []
-        for _ in range(max(FEWEST, min(self.orders, FIRST_CELLS // (len(low) * len(self.p))))):
+        for _ in range(max(1 if self.large else FEWEST, min(self.orders, FIRST_CELLS // (len(low) * len(self.p))))):
             order = self.rng.permutation(len(low))
             made += [_window(np.roll(order, k), low, high, flat.ldp) for k in range(len(low))]
         if self.nearly and not flat.ldp and FEWEST_VALUES <= len(low) <= MOST_VALUES:

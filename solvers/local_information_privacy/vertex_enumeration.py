@@ -19,6 +19,7 @@ from privopt.solvers.local_information_privacy.answer import (
     NOT_INDEPENDENT,
     channel_from_posteriors,
     independent,
+    too_many_rows,
     whole_release,
     width,
 )
@@ -161,6 +162,8 @@ class VerticesSystems(Vertices):
         """Refuse hopeless enumerations, perfect privacy, and slabs that drown in rounding."""
         if independent(problem) and whole_release(problem) is None:
             return NOT_INDEPENDENT
+        if (reason := too_many_rows(problem)) is not None:
+            return reason
         if 0 < width(problem) < THINNEST_IN_FLOATS:
             return f"lifts may differ by {width(problem):.1e} only, which rounding swamps; perfect-privacy takes it"
         if self.cost(problem) > LONGEST:
@@ -255,6 +258,8 @@ class VerticesCdd(Vertices):
             return None
         if independent(problem):
             return NOT_INDEPENDENT
+        if (reason := too_many_rows(problem)) is not None:
+            return reason
         if (wide := width(problem)) < THINNEST_FOR_CDD:
             return (
                 f"lifts may differ by {wide:.1e} only; below {THINNEST_FOR_CDD:g} cdd silently loses vertices"
@@ -299,6 +304,8 @@ class VerticesExact(Vertices):
         """Refuse the thinnest slabs and what has too many vertices."""
         if whole_release(problem) is not None:
             return None
+        if (reason := too_many_rows(problem)) is not None:
+            return reason
         if 0 < (wide := width(problem)) < THINNEST_IN_FLOATS:
             return f"lifts may differ by {wide:.1e} only, which swamps the linear program; perfect-privacy takes it"
         if expected_vertices(problem) > self.guard:

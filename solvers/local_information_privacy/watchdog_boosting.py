@@ -19,7 +19,10 @@ from privopt.problems.local_information_privacy.problem import LocalInformationP
 from privopt.problems.local_information_privacy.spending import MOST as MOST_BROKEN
 from privopt.problems.local_information_privacy.spending import bounded, broken_sets
 from privopt.problems.local_information_privacy.vertices import grouped, secret_groups
-from privopt.solvers.local_information_privacy.answer import channel_from_posteriors
+from privopt.solvers.local_information_privacy.answer import (
+    channel_from_posteriors,
+    too_many_rows,
+)
 from privopt.solvers.local_information_privacy.merging.blocks import Blocks, Stats, merging, proposed, refusal
 from privopt.solvers.local_information_privacy.merging.choices import (
     MOST,
@@ -216,6 +219,8 @@ class RandomisedBoosting(Solver[LocalInformationPrivacy]):
             return other
         if min(problem.lower, problem.upper) < LEAST:
             return f"a bound is below {LEAST:g} nats, which leaves rounding no room; perfect-privacy takes it"
+        if (reason := too_many_rows(problem)) is not None:
+            return reason
         if (count := work(system(problem))) > MOST_SYSTEMS:
             return f"it would solve {count:.1e} systems for the vertices, more than {MOST_SYSTEMS:.0e}"
         return None

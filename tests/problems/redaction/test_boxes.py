@@ -200,8 +200,9 @@ def test_more_boxes_and_more_records_never_loosen_the_bound() -> None:
 
 def test_a_search_that_is_cut_short_proves_what_it_came_to() -> None:
     example = next(e for e in KNOWN if e.name == "binary-8")
-    assert isinstance(problem := example.problem, po.Redaction)
-    assert (optimum := example.optimum) is not None
+    problem, optimum = example.problem, example.optimum
+    assert isinstance(problem, po.Redaction)
+    assert optimum is not None
     dual = {"kind": "boxes", "begin": 0, "end": problem.length, "cutoff": 1.0, "boxes": 1 << 22}
     unsearched, short = problem.prove_bound({**dual, "boxes": 0}), problem.prove_bound(dual, 0.3)
     assert unsearched is not None

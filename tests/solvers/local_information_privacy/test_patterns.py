@@ -75,6 +75,15 @@ def test_equal_secrets_of_any_number_are_proved(notion: str) -> None:
     assert solution.status is po.Status.OPTIMAL
 
 
+def test_hundreds_of_symbols_are_bounded_in_time() -> None:
+    p = np.random.default_rng(0).dirichlet(np.ones(450))
+    solution = po.solve(itself(p, epsilon=1.0, notion="ldp"), time_limit=10)
+    assert solution.certified
+    assert solution.objective is not None
+    assert solution.bound is not None
+    assert solution.objective >= 0.9999 * solution.bound
+
+
 def test_others_are_refused() -> None:
     blurred = po.LocalInformationPrivacy(po.JointDistribution.normalised([[5, 2, 1], [1, 3, 4]]), 0.5)
     p = np.array([0.5, 0.3, 0.2])
