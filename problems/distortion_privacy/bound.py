@@ -179,7 +179,10 @@ def _within(problem: DistortionData, order: float, sums: Balls, paid: Balls) -> 
 def _excess(problem: DistortionData) -> Balls:
     """E[D] of each release given each observation above the least."""
     costs = problem.costs
-    return _quotients([[c - min(row) for c in row] for row in costs.cells], costs.scale)
+    least = map(min, costs.cells)
+    return _quotients(
+        [[c - low for c in row] for row, low in zip(costs.cells, least, strict=True)], costs.scale
+    )
 
 
 def _averages(

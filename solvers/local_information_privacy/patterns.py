@@ -250,7 +250,9 @@ class _Rounds:
         for g, values in enumerate(flat.members):
             low[values], high[values] = flat.low.mid[g], flat.high.mid[g]
         made = []
-        for _ in range(max(1 if self.large else FEWEST, min(self.orders, FIRST_CELLS // (len(low) * len(self.p))))):
+        for _ in range(
+            max(1 if self.large else FEWEST, min(self.orders, FIRST_CELLS // (len(low) * len(self.p))))
+        ):
             order = self.rng.permutation(len(low))
             made += [_window(np.roll(order, k), low, high, flat.ldp) for k in range(len(low))]
         if self.nearly and not flat.ldp and FEWEST_VALUES <= len(low) <= MOST_VALUES:

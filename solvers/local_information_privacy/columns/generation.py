@@ -115,6 +115,10 @@ MARGIN = 1e-11
 """Share of its room that a row leaves to rounding, so that a mixture of vertices needs no repair."""
 
 
+OVER = 0.25
+"""Seconds beyond its time in which the first MOST columns of a search are still let down."""
+
+
 def narrowed(pricing: Pricing, p: Floats) -> Pricing:
     """The polytope with a little less room in every row; ``p`` stays allowed."""
     room = np.maximum(-(pricing.rows @ p), 0.0)
@@ -206,9 +210,9 @@ class Generation:
     def look(self, search: Search, budget: Budget) -> bool:
         """Take the columns that a search came across, each let down to a vertex while there is time; whether any came in."""
         self._aim = self.prices
-        bases, loose = [], []
+        bases, loose, over = [], [], time.monotonic() + budget.remaining + OVER
         for i, (reduced, point) in enumerate(sorted(search.columns, key=_first)[:LOOKED]):
-            if i >= MOST and budget.remaining == 0:
+            if budget.remaining == 0 and (i >= MOST or time.monotonic() > over):
                 break
             lower = descend(self.lp, self.prices, point)
             basis = None if lower is None or lower[0] > reduced else self.lp.basis()

@@ -30,10 +30,14 @@ MISSED = 1e-12
 
 @dataclass(frozen=True)
 class Edges:
-    """The rows [G 1; 1 0] (v, slack) = (0, 1) of the polytope, with prices and entropy for walks on it."""
+    """The rows [G 1; 1 0] (v, slack) = (0, 1) of the polytope, with prices and entropy for walks on it.
+
+    Columns of slacks have one entry, and are not written down: there are as many as rows.
+    """
 
     pricing: Pricing
-    rows: Floats
+    real: Floats
+    """The columns of v, shape (rows of G and one more, n)."""
     seen: Floats | None
 
     @classmethod
@@ -41,20 +45,37 @@ class Edges:
         """Rows of G are divided by their largest entry."""
         r, n = pricing.rows.shape
         scale = np.maximum(np.abs(pricing.rows).max(axis=1, initial=0.0), 1e-300)[:, None]
-        rows = np.block([[pricing.rows / scale, np.eye(r)], [np.ones((1, n)), np.zeros((1, r))]])
+        real = np.vstack([pricing.rows / scale, np.ones((1, n))])
         seen = None
         if pricing.matrix is not None:
             seen = np.concatenate([pricing.matrix, np.zeros((pricing.coordinates, r))], axis=1)
-        return cls(pricing, rows, seen)
+        return cls(pricing, real, seen)
+
+    @property
+    def size(self) -> int:
+        """Columns of v and of slacks."""
+        return len(self.real) - 1 + self.pricing.size
+
+    def columns(self, which: Ints) -> Floats:
+        """Some columns of each of several bases, shape (k, j) to (k, rows, j)."""
+        n, (k, j) = self.pricing.size, which.shape
+        found = np.zeros((k, len(self.real), j))
+        bases, places = np.nonzero(which < n)
+        found[bases, :, places] = self.real.T[which[bases, places]]
+        bases, places = np.nonzero(which >= n)
+        found[bases, which[bases, places] - n, places] = 1.0
+        return found
 
     def points(self, bases: Ints) -> tuple[Floats, NDArray[np.bool_]]:
         """The vertices of bases, shape (k, n), solved afresh; and which of them are allowed to rounding."""
         values = self.values(bases)
-        sums = (self.rows[:, bases] * values).sum(axis=2).T - np.eye(len(self.rows))[-1]
+        full, n = np.zeros((len(bases), self.size)), self.pricing.size
+        np.put_along_axis(full, bases, values, axis=1)
+        sums = full[:, :n] @ self.real.T
+        sums[:, :-1] += full[:, n:]
+        sums[:, -1] -= 1.0
         good = np.asarray((values >= -ROUNDING).all(axis=1) & (np.abs(sums) <= MISSED).all(axis=1))
-        full = np.zeros((len(bases), self.rows.shape[1]))
-        np.put_along_axis(full, bases, np.where(values > ROUNDING, values, 0.0), axis=1)
-        points = full[:, : self.pricing.size]
+        points = np.where(full[:, :n] > ROUNDING, full[:, :n], 0.0)
         return np.asarray(points / np.maximum(points.sum(axis=1, keepdims=True), 1e-300)), good
 
     def inside(self, points: Floats, p: Floats) -> Floats:
@@ -70,7 +91,7 @@ class Edges:
 
     def values(self, bases: Ints) -> Floats:
         """The values of the basic variables, shape (k, rows); -1 for bases that are singular, which are not allowed."""
-        right = np.zeros((len(bases), len(self.rows), 1))
+        right = np.zeros((len(bases), len(self.real), 1))
         right[:, -1] = 1.0
         with suppress(np.linalg.LinAlgError):
             return np.asarray(self._solve(bases, right)[:, :, 0])
@@ -82,20 +103,20 @@ class Edges:
 
     def outside(self, bases: Ints) -> Ints:
         """The columns that are not in the bases, shape (k, columns - rows)."""
-        free = np.ones((len(bases), self.rows.shape[1]), dtype=bool)
+        free = np.ones((len(bases), self.size), dtype=bool)
         np.put_along_axis(free, bases, False, axis=1)
         return np.asarray(np.nonzero(free)[1].reshape(len(bases), -1))
 
     def tableaus(self, bases: Ints, outside: Ints) -> tuple[Floats, Floats]:
         """The simplex tableaus of the columns outside the bases, shape (k, rows, columns - rows), and the basic values."""
-        right = np.zeros((len(bases), len(self.rows), outside.shape[1] + 1))
-        right[:, :, :-1], right[:, -1, -1] = self.rows.T[outside].transpose(0, 2, 1), 1.0
+        right = np.zeros((len(bases), len(self.real), outside.shape[1] + 1))
+        right[:, :, :-1], right[:, -1, -1] = self.columns(outside), 1.0
         both = self._solve(bases, right)
         return both[:, :, :-1].copy(), both[:, :, -1].copy()
 
     def _solve(self, bases: Ints, right: Floats) -> Floats:
         """The combinations of the basic columns that make ``right`` (k, rows, j): slacks are eliminated first."""
-        n, m = self.pricing.size, len(self.rows)
+        n, m = self.pricing.size, len(self.real)
         values, real = np.empty_like(right), bases < n
         counts = real.sum(axis=1)
         for count in np.unique(counts).tolist():  # systems of one size are solved together
@@ -105,7 +126,7 @@ class Edges:
             bound = np.ones((len(alike), m), dtype=bool)
             np.put_along_axis(bound, loose, False, axis=1)
             tight = np.nonzero(bound)[1].reshape(len(alike), count)
-            columns = self.rows[:, basis[inside].reshape(len(alike), count)].transpose(1, 0, 2)
+            columns = self.real[:, basis[inside].reshape(len(alike), count)].transpose(1, 0, 2)
             square = np.take_along_axis(columns, tight[:, :, None], axis=1)
             solved = np.linalg.solve(square, np.take_along_axis(sides, tight[:, :, None], axis=1))
             rest = np.take_along_axis(columns, loose[:, :, None], axis=1) @ solved
@@ -130,8 +151,8 @@ STEPS = 60
 
 def together(edges: Edges) -> int:
     """Number of walks to make at a time."""
-    m, columns = edges.rows.shape
-    return int(np.clip(CELLS // (m * max(1, columns - m)), 2, 64))
+    m = len(edges.real)
+    return int(np.clip(CELLS // (m * max(1, edges.size - m)), 2, 64))
 
 
 @dataclass
@@ -162,7 +183,7 @@ class Walks:
     def descend(self, prices: Floats, budget: Budget, stop: float = 1e-10) -> list[tuple[float, Ints]]:
         """Best neighbour after best neighbour; the bases on the way with reduced cost below ``-stop``."""
         better_bases: list[tuple[float, Ints]] = []
-        extended = np.concatenate([prices, np.zeros(self.edges.rows.shape[1] - len(prices))])
+        extended = np.concatenate([prices, np.zeros(self.edges.size - len(prices))])
         present = self._costs(self.values[:, :, None], None, extended)[:, 0]
         for _ in range(STEPS):
             if budget.remaining == 0:

@@ -450,12 +450,13 @@ def test_bases_solved_together_are_those_solved_alone() -> None:
     rng = np.random.default_rng(0)
     joint = JointDistribution.normalised(rng.random((3, 8)))
     edges = Edges.of(pricing_of(LocalInformationPrivacy(joint, epsilon=0.4)))
-    m, columns = edges.rows.shape
+    m, columns = len(edges.real), edges.size
+    rows = np.hstack([edges.real, np.eye(m)[:, : m - 1]])
     bases = np.array([rng.choice(columns, m, replace=False) for _ in range(300)])
-    regular = np.array([np.linalg.cond(edges.rows[:, basis]) < 1e8 for basis in bases])
+    regular = np.array([np.linalg.cond(rows[:, basis]) < 1e8 for basis in bases])
     values = edges.values(bases)
     assert 50 < regular.sum() < 300
-    alone = [np.linalg.solve(edges.rows[:, basis], np.eye(m)[-1]) for basis in bases[regular]]
+    alone = [np.linalg.solve(rows[:, basis], np.eye(m)[-1]) for basis in bases[regular]]
     assert values[regular] == pytest.approx(np.array(alone), rel=1e-6, abs=1e-9)
     assert edges.values(bases[regular]) == pytest.approx(np.array(alone), rel=1e-6, abs=1e-9)
 
