@@ -8,14 +8,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from operator import mul
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.arrays import Floats
 from privopt.mechanisms import Merging
 from privopt.models import JointDistribution
 from privopt.models.channel_data import Observation, Release
 from privopt.problems.validation import Matrix
+
+MACHINE = 62
+"""Binary digits of integers that the processor holds."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +86,32 @@ class Costs:
 
 def costs(observed: Observation, matrix: Matrix) -> Costs:
     """The costs of a distortion D[x, y] under a distribution of (X, W)."""
-    ratios = [[d.as_integer_ratio() for d in row] for row in matrix]
-    halves = max(down for row in ratios for _, down in row)  # all are powers of 2
-    whole = [[up * (halves // down) for up, down in row] for row in ratios]
+    whole, halves = _integers(np.array(matrix, dtype=np.float64))
     if observed.useful is None:
-        cells = tuple(tuple(p * d for d in row) for p, row in zip(observed.weights, whole, strict=True))
-        return Costs(cells, observed.leaking.exact.total * halves)
-    return Costs(_through(observed.useful, whole), observed.useful.exact.total * halves)
+        return Costs(_times(observed.weights, whole), observed.leaking.exact.total * halves)
+    return Costs(_through(observed.useful, whole.tolist()), observed.useful.exact.total * halves)
+
+
+def _integers(matrix: Floats) -> tuple[NDArray[Any], int]:
+    """Floats times a power of 2 that makes integers of them, machine integers where these hold all; and that power."""
+    mantissa, exponent = np.frexp(matrix)
+    digits = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
+    ended = np.frexp((digits & -digits).astype(np.float64))[1] - 1  # zeros at the end of the 53 binary digits
+    power = int(np.where(matrix == 0, 0, 53 - exponent - ended).max(initial=0))
+    if power + int(exponent.max(initial=0)) < MACHINE:
+        return np.ldexp(matrix, power).astype(np.int64), 1 << power
+    ratios = [[d.as_integer_ratio() for d in row] for row in matrix.tolist()]
+    return np.array(
+        [[up * ((1 << power) // down) for up, down in row] for row in ratios], dtype=object
+    ), 1 << power
+
+
+def _times(weights: Sequence[int], whole: NDArray[Any]) -> tuple[tuple[int, ...], ...]:
+    """Each row of some integers times a weight, without overflow."""
+    largest = max(1, int(np.abs(whole).max(initial=0))) * max(weights, default=0)
+    factors = np.array(weights, dtype=np.int64 if largest < 1 << MACHINE else object)
+    cells = factors[:, None] * (whole if largest < 1 << MACHINE else whole.astype(object))
+    return tuple(map(tuple, cells.tolist()))
 
 
 def costs_under(weights: Sequence[Fraction], matrix: Matrix) -> Costs:

@@ -64,12 +64,24 @@ TERMS = 18
 
 
 def prove(problem: DistortionData, dual: object) -> Enclosure | None:
-    """What a dual proves about the objective, rounded outward; see :meth:`privopt.Problem.prove_bound`."""
+    """What a dual proves about the objective, rounded outward; see :meth:`privopt.Problem.prove_bound`.
+
+    No less than what needs no dual: leakage is at least 0, distortion at least the least of any release.
+    """
+    proved = _proved(problem, dual)
+    return None if proved is None else min(proved, _analytic(problem), key=lambda ends: ends[1])
+
+
+def _analytic(problem: DistortionData) -> Enclosure:
+    return (0.0, 0.0) if problem.max_leakage is None else enclose(-problem.costs.least)
+
+
+def _proved(problem: DistortionData, dual: object) -> Enclosure | None:
     if not isinstance(dual, dict):
         return None
     kind = dual.get("kind")
     if kind == "analytic":
-        return (0.0, 0.0) if problem.max_leakage is None else enclose(-problem.costs.least)
+        return _analytic(problem)
     if kind == "posteriors":
         return _posteriors(problem, dual.get("laws"), dual.get("multiplier"))
     if kind == "linear" and _is_ratio_bound(problem):

@@ -52,7 +52,7 @@ def leak_of(problem: DistortionData, release: Release) -> Leak:
     bounded = problem.max_leakage is not None
     if problem.order is None:
         finite = bounded and problem.budget < math.inf
-        proved = problem.ratios(problem.budget if finite else 1.0).certify_record(release, old=True)
+        proved = problem.ratios(problem.budget if finite else 1.0).verdict(release, cover=False)
         kept = proved.ok or problem.budget == math.inf
         return Leak(kept, proved.leakage, proved.worst, proved.where, proved.reason if finite else "")
     joint = problem.exact(release).joint

@@ -178,8 +178,15 @@ class DistortionData:
 
     def ratios(self, level: float) -> LocalInformationPrivacy:
         """The problem that bounds ratios by a level, "ldp" where that is the leakage, else "lip"; D times magnitude."""
-        notion = "ldp" if self.leakage == "ldp" else "lip"
-        return LocalInformationPrivacy(self.joint, level, notion=notion, utility=self.matrix * self.magnitude)
+        if level not in self._ratios:
+            notion, scaled = "ldp" if self.leakage == "ldp" else "lip", self.matrix * self.magnitude
+            self._ratios.clear()  # one is used many times, and each holds the matrix
+            self._ratios[level] = LocalInformationPrivacy(self.joint, level, notion=notion, utility=scaled)
+        return self._ratios[level]
+
+    @cached_property
+    def _ratios(self) -> dict[float, LocalInformationPrivacy]:
+        return {}
 
     def leakage_of(self, joint: Floats) -> float:
         """The leakage of a release with this distribution of (S, Y), in nats; may be inf."""

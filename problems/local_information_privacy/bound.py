@@ -96,7 +96,17 @@ READING = 1e-12
 
 
 def prove(data: LocalInformationPrivacyData, dual: object, seconds: float) -> Enclosure | None:
-    """What a dual proves about the utility, rounded outward; see :meth:`privopt.Problem.prove_bound`."""
+    """What a dual proves about the utility, rounded outward; see :meth:`privopt.Problem.prove_bound`.
+
+    Of a distortion no less than that it is at least the least of any release, whatever multipliers say.
+    """
+    proved = _proved(data, dual, seconds)
+    if proved is None or data.costs is None:
+        return proved
+    return min(proved, enclose(-data.costs.least), key=lambda ends: ends[1])
+
+
+def _proved(data: LocalInformationPrivacyData, dual: object, seconds: float) -> Enclosure | None:
     if not isinstance(dual, dict):
         return None
     kind = dual.get("kind")
@@ -117,10 +127,9 @@ def prove(data: LocalInformationPrivacyData, dual: object, seconds: float) -> En
     if kind == "bands":
         return _bands(data, dual)
     if kind == "linear":
-        if not isinstance(data.utility, tuple):
+        if data.costs is None:
             return None
-        least = costs(data.observation, data.utility)
-        value = linear_value(data, least, Fraction(1), dual.get("multipliers"))
+        value = linear_value(data, data.costs, Fraction(1), dual.get("multipliers"))
         return None if value is None else enclose(value)
     prices = numbers(dual.get("pi"), (len(data.observation.support),))
     if prices is None or data.matrix is not None:
@@ -315,8 +324,7 @@ def _entropy(observed: Observation) -> Enclosure:
 def analytic_enclosure(data: LocalInformationPrivacyData) -> Enclosure:
     """Floats around the utility of releasing W itself, or H(X | S) + B if that is less; of a constant where no more is allowed."""
     observed, only = data.observation, data.delta == 0 and data.polytope.determined
-    if isinstance(data.utility, tuple):
-        of_map = costs(observed, data.utility)
+    if (of_map := data.costs) is not None:
         if only:
             return enclose(-of_map.of_constant)
         error = Fraction(0) if data.delta > 0 else _every_error(data, of_map)
@@ -367,14 +375,13 @@ def least_errors(data: LocalInformationPrivacyData) -> Fraction:
 
 def _bands(data: LocalInformationPrivacyData, dual: dict[str, object]) -> Enclosure | None:
     """Floats around what multipliers of bands prove of releases whose ratios are bounded."""
-    if not isinstance(data.utility, tuple) or data.notion != "ldp" or not math.isfinite(data.upper):
+    if data.costs is None or data.notion != "ldp" or not math.isfinite(data.upper):
         return None
-    least = costs(data.observation, data.utility)
-    shape = len(least.cells[0]), len(data.polytope.table)
+    shape = len(data.costs.cells[0]), len(data.polytope.table)
     above, below = numbers(dual.get("above"), shape), numbers(dual.get("below"), shape)
     if above is None or below is None:
         return None
-    return band_enclosure(data.observation, least, data.polytope.sides, above, below)
+    return band_enclosure(data.observation, data.costs, data.polytope.sides, above, below)
 
 
 def information_limit(data: LocalInformationPrivacyData) -> Enclosure:

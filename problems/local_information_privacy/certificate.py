@@ -13,7 +13,6 @@ from privopt.core.exact import MAX_BITS, IntegerRow, exp_at_least, log_enclosure
 from privopt.core.problem import Enclosure
 from privopt.files.labels import Label
 from privopt.models.channel_data import Observation, Release, release_name, release_rows
-from privopt.problems.costs import costs
 from privopt.problems.exact_joint import (
     ExactJoint,
     enclose,
@@ -438,7 +437,7 @@ def utility_enclosure(data: LocalInformationPrivacyData, release: Release) -> En
     """Of the utility of a release; unbounded where it rests on the user's own cost."""
     if data.cost is not None:
         return -math.inf, math.inf
-    if isinstance(data.utility, tuple):
-        lo, hi = enclose(costs(data.observation, data.utility).expected(release))
+    if data.costs is not None:
+        lo, hi = enclose(data.costs.expected(release))
         return -hi + 0.0, -lo + 0.0
     return useful_information(data.observation, release)

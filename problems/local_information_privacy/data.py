@@ -20,6 +20,7 @@ from privopt.models.distance import Distance
 from privopt.models.generalisation import Generalisation
 from privopt.problems import validation as checks
 from privopt.problems.classes import classes_of, joint_of_classes
+from privopt.problems.costs import Costs, costs
 from privopt.problems.local_information_privacy import by_value, divergences
 from privopt.problems.local_information_privacy.polytope import ULPS, Cut, Polytope, polytope, rounded_exp
 
@@ -131,6 +132,11 @@ class LocalInformationPrivacyData:
         return polytope(self.observation, sides, (*self.further_rows, *self._cuts), self._free)
 
     @cached_property
+    def costs(self) -> Costs | None:
+        """What each release costs at each observation, in integers, where the utility is a distortion."""
+        return costs(self.observation, self.utility) if isinstance(self.utility, tuple) else None
+
+    @cached_property
     def table(self) -> tuple[tuple[int, ...], ...]:
         """Weights of (S, W), a row a value of S."""
         n, weights = len(self.observation.observed), self.observation.leaking.exact.weights
@@ -148,8 +154,11 @@ class LocalInformationPrivacyData:
 
     def cut(self, along: Sequence[int]) -> Cut:
         """The row of the posteriors that a direction makes, an entry for each possible value of the secret, under a divergence."""
-        possible = [row for row in self.table if any(row)]
-        return divergences.cut(self.notion, along, possible, self.divergence)
+        return divergences.cut(self.notion, along, self._possible, self.divergence)
+
+    @cached_property
+    def _possible(self) -> divergences.Weights:
+        return divergences.Weights(tuple(row for row in self.table if any(row)))
 
     def levels(self, s: int) -> tuple[float, float]:
         """(lower, upper) of a value of the secret."""

@@ -20,6 +20,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -242,16 +243,19 @@ def reach(notion: str, along: Sequence[int], secrets: Sequence[int], bound: floa
     [0.625, 0.75, 0.8701145069582775]
     """
     total = sum(secrets)
-    c = [Fraction(v, SCALE) for v in along]
-    mean = sum((v * p for v, p in zip(c, secrets, strict=True)), Fraction(0)) / total
+    some = [
+        (Fraction(v, SCALE), p) for v, p in zip(along, secrets, strict=True) if v
+    ]  # most are next to one value
+    mean = sum((v * p for v, p in some), Fraction(0)) / total
+    most, least = Fraction(max(along), SCALE), Fraction(min(along), SCALE)
     if notion == "l1":
-        far = mean + Fraction(bound) / 2 * (max(c) - min(c))
+        far = mean + Fraction(bound) / 2 * (most - least)
     elif notion == "chi2":
-        square = sum((v * v * p for v, p in zip(c, secrets, strict=True)), Fraction(0)) / total
+        square = sum((v * v * p for v, p in some), Fraction(0)) / total
         far = mean + _root_above(Fraction(bound) * (square - mean * mean))
     else:
-        far = Fraction(bound) + _log_mean_above(c, secrets)
-    return min(far, max(c))
+        far = Fraction(bound) + _log_mean_above(some, total)
+    return min(far, most)
 
 
 def _root_above(square: Fraction) -> Fraction:
@@ -261,14 +265,14 @@ def _root_above(square: Fraction) -> Fraction:
     return Fraction(root + (root * root < up * down), down << BITS)
 
 
-def _log_mean_above(c: Sequence[Fraction], secrets: Sequence[int]) -> Fraction:
-    """A rational a little above ln sum_s p(s) e^c(s)."""
+def _log_mean_above(some: Sequence[tuple[Fraction, int]], total: int) -> Fraction:
+    """A rational a little above ln sum_s p(s) e^c(s), from the values c and weights of those where c is not 0."""
     from flint import arb, ctx, fmpq
 
     with ctx.workprec(BITS):
-        parts = (p * arb(fmpq(v.numerator, v.denominator)).exp() for v, p in zip(c, secrets, strict=True))
-        ball = (sum(parts, arb(0)) / sum(secrets)).log()
-        mantissa, exponent = ball.upper().man_exp()
+        parts = (p * arb(fmpq(v.numerator, v.denominator)).exp() for v, p in some)
+        rest = arb(total - sum(p for _, p in some))
+        mantissa, exponent = (sum(parts, rest) / total).log().upper().man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
@@ -288,20 +292,37 @@ def most_information(notion: str, bound: float) -> Enclosure:
     return log_enclosure(exact.numerator, exact.denominator)
 
 
-def cut(notion: str, along: Sequence[int], table: Sequence[Sequence[int]], bound: float) -> Cut:
-    """The row of posteriors that a direction makes, in integers.
+@dataclass(frozen=True)
+class Weights:
+    """Integer weights of (S, W), a row a possible value of S, and their sums.
 
     Parameters
     ----------
     table : rows of int
-        Weights of (S, W), a row a possible value of S.
     """
-    symbols = [sum(column) for column in zip(*table, strict=True)]
-    far = reach(notion, along, [sum(row) for row in table], bound) * SCALE
+
+    table: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def secrets(self) -> tuple[int, ...]:
+        """Of the values of S."""
+        return tuple(map(sum, self.table))
+
+    @cached_property
+    def symbols(self) -> tuple[int, ...]:
+        """Of the values of W."""
+        return tuple(map(sum, zip(*self.table, strict=True)))
+
+
+def cut(notion: str, along: Sequence[int], weights: Weights, bound: float) -> Cut:
+    """The row of posteriors that a direction makes, in integers."""
+    far = reach(notion, along, weights.secrets, bound) * SCALE
     step = 1 << BITS
     level = math.ceil(far * step)
-    summed = [sum(c * row[w] for c, row in zip(along, table, strict=True)) for w in range(len(symbols))]
-    values = [step * v - level * weight for v, weight in zip(summed, symbols, strict=True)]
-    below = step * sum(symbols) * SCALE
+    values = [-level * weight for weight in weights.symbols]
+    for c, row in zip(along, weights.table, strict=True):
+        if c:
+            values = [v + step * c * w for v, w in zip(values, row, strict=True)]
+    below = step * sum(weights.secrets) * SCALE
     shared = math.gcd(below, *values)
     return tuple(v // shared for v in values), below // shared

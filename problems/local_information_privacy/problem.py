@@ -112,9 +112,13 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
 
     @property
     def judging_seconds(self) -> float:
-        """Every value of the secret against every release of a merging, of which there may be as many as symbols; 0 if few."""
+        """Every value of the secret against every release of a merging, of which there may be as many as symbols; 0 if few.
+
+        For a distortion the exact costs of every symbol and release, too.
+        """
         secrets, symbols = len(self.observation.p_s), len(self.observation.observed)
-        seconds = symbols * (1e-5 + 6e-6 * secrets)
+        releases = len(self.utility[0]) if isinstance(self.utility, tuple) else 0
+        seconds = symbols * (1e-5 + 6e-6 * secrets + 1e-6 * releases)
         return seconds if seconds > 0.05 else 0.0
 
     def with_budget(self, budget: float) -> Self:
@@ -205,13 +209,8 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
 
         Where no side is bounded those records count no side, a leakage of 0: their certificate says so, and what it is.
         """
-        release, ambiguity = self.check(mechanism), self.ambiguity
-        if self.measured:
-            verdict = per_release.certify(self, release)
-        elif ambiguity is None:
-            verdict = proofs.certify(self, release, cover=not old)
-        else:
-            verdict = over_set.certify(self, ambiguity, release)
+        release = self.check(mechanism)
+        verdict = self.verdict(release, cover=not old)
         certificate = self.certificate(
             release,
             release.fingerprint,
@@ -232,6 +231,15 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
             )
             return replace(certificate, leakage=(0.0, 0.0), worst=(), where="", uncovered=(*uncovered, note))
         return replace(certificate, uncovered=uncovered)
+
+    def verdict(self, mechanism: Release, *, cover: bool = True) -> proofs.Verdict:
+        """What integers say of a release, without its utility; with ``cover`` rows of symbols of probability 0 must keep the bounds."""
+        release, ambiguity = self.check(mechanism), self.ambiguity
+        if self.measured:
+            return per_release.certify(self, release)
+        if ambiguity is None:
+            return proofs.certify(self, release, cover=cover)
+        return over_set.certify(self, ambiguity, release)
 
     def _claim(self) -> str:
         """What a certificate claims, in a formula."""

@@ -25,7 +25,7 @@ BLOCKS = (2, 15, 30, 60, 100, 150)
 FEWEST = 3
 """Observations below which there is nothing to join."""
 
-MOST = 1000
+MOST = 3000
 """Observations whose distances from each other fit in memory."""
 
 SHARE = 0.6

@@ -89,10 +89,11 @@ def problem_matrix(problem: LocalInformationPrivacy) -> Floats:
 
 
 def linear_bound(problem: LocalInformationPrivacy, multipliers: Floats) -> float:
-    """The bound that multipliers of the posterior rows, one row of them a release, claim by weak duality."""
+    """The bound that multipliers of the posterior rows, one row of them a release, claim by weak duality, or none at all if that is less."""
     observed = problem.observation
-    priced = observed.x_given_w.T @ problem_matrix(problem) + (multipliers @ posterior_rows(problem)).T
-    return -math.fsum((observed.p_w * priced.min(axis=1)).tolist())
+    unpaid = observed.x_given_w.T @ problem_matrix(problem)
+    priced = unpaid + (multipliers @ posterior_rows(problem)).T
+    return min(-math.fsum((observed.p_w * each.min(axis=1)).tolist()) for each in (unpaid, priced))
 
 
 MAX_CELLS = 30_000_000

@@ -13,7 +13,9 @@ import privopt as po
 from privopt.arrays import Floats
 from privopt.core import highs
 from privopt.core.solver import Budget
+from privopt.problems.bands import band_enclosure
 from privopt.problems.distortion_privacy.bound import prove
+from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.solvers.distortion_privacy._programs import least_distortion, least_guess
 from privopt.solvers.distortion_privacy._silent import silent_matrix, silent_release
 from privopt.solvers.distortion_privacy._space import Space
@@ -89,7 +91,7 @@ def test_what_bands_prove_against_rationals(leakage: str) -> None:
     above, below = rng.exponential(size=(2, 3, 3)) * 0.1
     if leakage == "ldp":
         below *= 10
-    proved = prove(there, {"kind": "bands", "above": above.tolist(), "below": below.tolist()})
+    proved = band_enclosure(there.observation, there.costs, (leakage, 0.5, 0.5), above, below)
     with mpmath.workdps(60):
         top = Fraction(str(mpmath.exp(mpmath.mpf(0.5))))
     weights, total = there.weights, there.observation.leaking.exact.total
@@ -109,6 +111,16 @@ def test_what_bands_prove_against_rationals(leakage: str) -> None:
     assert proved is not None
     assert proved[0] - 1e-15 <= -float(least) <= proved[1] + 1e-15
     assert proved[1] - proved[0] < 1e-12
+
+
+@pytest.mark.parametrize("leakage", RATIOS)
+def test_no_multipliers_prove_less_than_what_any_release_costs(leakage: str) -> None:
+    there = problem(4, leakage)
+    large = [[1e6] * 4] * 4
+    proved = there.prove_bound({"kind": "bands", "above": large, "below": [[0.0] * 4] * 4})
+    assert proved == there.prove_bound({"kind": "analytic"})
+    rows = len(posterior_rows(there.ratios(there.budget)))
+    assert there.prove_bound({"kind": "linear", "multipliers": [[1e6] * rows] * 4}) == proved
 
 
 @pytest.mark.parametrize(

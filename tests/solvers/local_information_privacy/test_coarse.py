@@ -48,4 +48,4 @@ def test_secrets_apart_from_the_symbols_keep_their_bounds() -> None:
 def test_small_tables_and_other_utilities_are_refused_in_a_sentence() -> None:
     small = po.solve(line(2, "lip"), "coarse")
     assert small.status is po.Status.REFUSED
-    assert "it is for 3 to 1000 observations" in small.reason
+    assert "it is for 3 to 3000 observations" in small.reason
