@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.core.exact import IntegerRow, Number, integer_row
+from privopt.core.exact import IntegerRow, Number, lowest, over_common
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, plain_labels
 
@@ -34,9 +34,18 @@ def number_array(values: object, what: str) -> Objects:
         raise InvalidModel(f"{what} has rows of different lengths: give a rectangular array") from error
     if array.size == 0:
         raise InvalidModel(f"{what} is empty: give at least one entry")
-    for where in np.ndindex(array.shape):
-        array[where] = _number(array[where], what, where)
+    if not _all_plain(array):
+        for where in np.ndindex(array.shape):
+            array[where] = _number(array[where], what, where)
     return array
+
+
+def _all_plain(array: Objects) -> bool:
+    """Whether all entries are floats, finite and non-negative: what large tables hold, which are not looked through one by one."""
+    if set(map(type, array.ravel())) != {float}:
+        return False
+    floats = array.astype(np.float64)
+    return bool(np.isfinite(floats).all() and (floats >= 0).all())
 
 
 def _number(value: object, what: str, where: tuple[int, ...]) -> Number:
@@ -64,13 +73,14 @@ def exact_distribution(values: Iterable[Number], what: str, remedy: str | None) 
     entries = list(values)
     if not any(entries):
         raise InvalidModel(f"{what} sums to 0, so it has no distribution: give at least one positive entry")
+    weights, scale = over_common(entries)
     if remedy is not None:
-        total = sum((Fraction(entry) for entry in entries), Fraction(0))
+        total = Fraction(sum(weights), scale)
         if abs(total - 1) > TOLERANCE:
             raise InvalidModel(
                 f"{what} sums to {_decimal(total)}, not to 1 within 1e-9: correct it, or use {remedy}"
             )
-    return integer_row(entries)
+    return lowest(weights)
 
 
 def exact_distributions(

@@ -130,7 +130,7 @@ def position(value: Any, count: int) -> int:
 
 def dot(first: Any, second: Any) -> Fraction:
     """The sum of products."""
-    return sum((Fraction(a * b) for a, b in zip(first, second, strict=True)), Fraction(0))
+    return sum((Fraction(a * b) for a, b in zip(first, second, strict=True) if a), Fraction(0))
 
 
 def artanh(s: Fraction, bits: int) -> tuple[int, int]:

@@ -43,6 +43,12 @@ class Cost:
         )
         self.itself = up == "useful" and "useful" not in problem and len(inputs) == len(total) and self.up > 0
         self.most = sum(map(any, self.weights["secret"]))
+        self.known = dict[Fraction, Fraction]()
+
+    def phi(self, t: Fraction) -> Fraction:
+        """A rational at most -t ln t, computed once."""
+        self.known[t] = self.known[t] if t in self.known else phi(t, self.bits)
+        return self.known[t]
 
     def least(self, tree: Any) -> Fraction:
         """The least over the boxes of a tree; a node splits the box at hand, and its first part comes first.
@@ -77,7 +83,7 @@ class Cost:
         """A lower bound on a box, from slopes of lines and a distribution."""
         slopes, r = [number(v) for v in node["slopes"]], [number(v) for v in node["r"]]
         ends = list(zip(low, high, slopes, strict=True))
-        feet = [min(phi(a, self.bits) - s * a, phi(b, self.bits) - s * b) for a, b, s in ends]
+        feet = [min(self.phi(a) - s * a, self.phi(b) - s * b) for a, b, s in ends]
         logs = [log(v / sum(r), self.bits)[0] for v in r]
         columns = zip(zip(*self.seen, strict=True), zip(*self.other, strict=True), self.prices, strict=True)
         linear = [self.up * dot(slopes, a) + self.down * dot(logs, b) - price for a, b, price in columns]
@@ -167,7 +173,7 @@ def table(rows: Any) -> list[list[int]]:
 
 def dot(first: Any, second: Any) -> Fraction:
     """The sum of products."""
-    return sum((Fraction(a * b) for a, b in zip(first, second, strict=True)), Fraction(0))
+    return sum((Fraction(a * b) for a, b in zip(first, second, strict=True) if a), Fraction(0))
 
 
 def artanh(s: Fraction, bits: int) -> tuple[int, int]:
