@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from fractions import Fraction
+from functools import cache
 from math import lcm
 from typing import Any
 
@@ -43,12 +44,7 @@ class Cost:
         )
         self.itself = up == "useful" and "useful" not in problem and len(inputs) == len(total) and self.up > 0
         self.most = sum(map(any, self.weights["secret"]))
-        self.known = dict[Fraction, Fraction]()
-
-    def phi(self, t: Fraction) -> Fraction:
-        """A rational at most -t ln t, computed once."""
-        self.known[t] = self.known[t] if t in self.known else phi(t, self.bits)
-        return self.known[t]
+        self.phi = cache(lambda t: phi(t, bits))  # of the ends of boxes, most of which are those of others, too
 
     def least(self, tree: Any) -> Fraction:
         """The least over the boxes of a tree; a node splits the box at hand, and its first part comes first.
