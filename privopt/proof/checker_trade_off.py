@@ -44,7 +44,9 @@ class Cost:
         )
         self.itself = up == "useful" and "useful" not in problem and len(inputs) == len(total) and self.up > 0
         self.most = sum(map(any, self.weights["secret"]))
-        self.phi = cache(lambda t: phi(t, bits))  # of the ends of boxes, most of which are those of others, too
+        self.phi = cache(
+            lambda t: phi(t, bits)
+        )  # of the ends of boxes, most of which are those of others, too
 
     def least(self, tree: Any) -> Fraction:
         """The least over the boxes of a tree; a node splits the box at hand, and its first part comes first.

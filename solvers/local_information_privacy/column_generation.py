@@ -20,6 +20,7 @@ from privopt.solvers.local_information_privacy.answer import (
 )
 from privopt.solvers.local_information_privacy.columns.classes import joined, through_classes
 from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
+from privopt.solvers.local_information_privacy.columns.lifts import between, through_lifts
 from privopt.solvers.local_information_privacy.columns.master import master
 from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
 
@@ -44,7 +45,8 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
     A linear program shares the distribution of W among the posteriors so far. Its prices say which other
     ones would help: walks along the edges of the polytope find most, branch and bound on the entropy the
     rest, or proves that there are none. The vertex form is that of the lectures on privacy-utility trade-offs.
-    Of many observations those with the same posterior of the secret are first joined.
+    Of many observations those with the same posterior of the secret are first joined. Where ratios compare too many
+    pairs of secrets, lifts whose levels add up to the budget do, which may lose some utility.
 
     Parameters
     ----------
@@ -62,10 +64,13 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
         """Optimal where the gap is expected to close in seconds, otherwise bounded; only feasible for delta > 0."""
         if problem.delta > 0:
             return Guarantee.FEASIBLE
-        return Guarantee.OPTIMAL if self.cost(problem) <= SURE else Guarantee.BOUNDED
+        sure = self.cost(problem) <= SURE and not _pairs_are_too_many(problem)
+        return Guarantee.OPTIMAL if sure else Guarantee.BOUNDED
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """Grows with the square of the largest support of a vertex times that of the observations, and with the rows."""
+        if _pairs_are_too_many(problem):
+            return self.cost(between(problem))  # other levels share the time
         problem = joined(problem) or problem
         n, secrets = len(problem.observation.support), len(problem.observation.p_s)
         rows = len(posterior_rows(problem))
@@ -77,7 +82,8 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
             return "it prices posteriors by their entropy: the utility must be mutual information"
         if independent(problem) and whole_release(problem) is None:
             return NOT_INDEPENDENT
-        if (reason := too_many_rows(problem)) is not None:
+        smaller = between(problem) if _pairs_are_too_many(problem) else problem
+        if (reason := too_many_rows(smaller)) is not None:
             return reason
         if (n := len(problem.observation.support)) > MOST_OBSERVED:
             return f"its channel would have about {n * n:.1e} entries, more than {MOST_OBSERVED}^2; subset-merging takes any number"
@@ -91,6 +97,8 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
         """Propose the best mixture, and the best bound proved."""
         if (whole := whole_release(problem)) is not None:
             return whole
+        if _pairs_are_too_many(problem):
+            return through_lifts(problem, budget, self.run)
         until = budget
         if math.isfinite(budget.remaining):
             judging = min(JUDGING * len(problem.observation.support) ** 2, MOST_KEPT * budget.remaining)
@@ -122,3 +130,8 @@ def _mixture(problem: LocalInformationPrivacy, columns: Generation) -> Channel:
     except ArithmeticError:
         weights = columns.weights[used]
     return channel_from_posteriors(problem, weights, posteriors)
+
+
+def _pairs_are_too_many(problem: LocalInformationPrivacy) -> bool:
+    """Whether ratios are bounded, and two bounds on each lift have to do."""
+    return problem.notion == "ldp" and problem.budget < math.inf and too_many_rows(problem) is not None

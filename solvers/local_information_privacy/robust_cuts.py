@@ -17,7 +17,13 @@ from privopt.problems.local_information_privacy.data import CURVED
 from privopt.problems.local_information_privacy.layers import Layers
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.common.separation import set_refused
-from privopt.solvers.local_information_privacy.answer import ANALYTIC, NEGLIGIBLE, independent, whole_release
+from privopt.solvers.local_information_privacy.answer import (
+    ANALYTIC,
+    NEGLIGIBLE,
+    independent,
+    too_many_rows,
+    whole_release,
+)
 from privopt.solvers.local_information_privacy.column_generation import SURE, ColumnGeneration
 from privopt.solvers.local_information_privacy.columns.generation import Anytime, Generation
 from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
@@ -109,7 +115,10 @@ class RobustCuts(Solver[LocalInformationPrivacy]):
         curved = CURVED in problem.beyond
         if not curved and (reason := set_refused(problem.ambiguity, problem.observation)) is not None:
             return reason
-        return (DirectLp() if problem.matrix is not None else ColumnGeneration()).refuse(problem.relaxed(()))
+        nominal = problem.relaxed(())
+        if (reason := too_many_rows(nominal)) is not None:
+            return reason
+        return (DirectLp() if problem.matrix is not None else ColumnGeneration()).refuse(nominal)
 
     def run(self, problem: LocalInformationPrivacy, budget: Budget) -> Proposal:
         """Propose the best mixture that keeps the bounds on the whole set, and the best bound proved."""

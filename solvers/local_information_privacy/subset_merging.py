@@ -62,7 +62,7 @@ class SubsetMerging(Solver[LocalInformationPrivacy]):
         """3^n additions, or the rounds of the search."""
         n, secrets = len(problem.observation.support), len(problem.observation.p_s)
         if self._exactly(n):
-            return predicted_seconds(n)
+            return _exact_seconds(n, secrets)
         merges = n * (1e-4 + 1e-8 * min(n, 20 * SAMPLE) * secrets)
         return 1e-3 * self.rounds * (1 + secrets / 20) + merges
 
@@ -77,7 +77,7 @@ class SubsetMerging(Solver[LocalInformationPrivacy]):
         if not blocks.broken_alone.any():
             whole: Stats = {"iterations": 0, "blocks": n, "stop": "nothing needs merging"}
             return proposed(blocks, merged(blocks, [np.array([w]) for w in range(n)]), whole)
-        if self._exactly(n) and predicted_seconds(n) < budget.remaining:
+        if self._exactly(n) and _exact_seconds(n, blocks.joint.shape[1]) < budget.remaining:
             groups = [np.flatnonzero(part) for part in best_partition(blocks)]
             count, stop = 1 << n, "the best of all partitions"
         else:
@@ -88,6 +88,11 @@ class SubsetMerging(Solver[LocalInformationPrivacy]):
 
     def _exactly(self, n: int) -> bool:
         return n <= (limit() if self.exact_up_to is None else self.exact_up_to)
+
+
+def _exact_seconds(n: int, secrets: int) -> float:
+    """All partitions, and all subsets beside each secret."""
+    return predicted_seconds(n) + 2e-8 * 2.0**n * secrets
 
 
 def best_partition(blocks: Blocks) -> Bools:

@@ -156,8 +156,10 @@ class Blocks:
         return broken
 
     def allowed(self, members: Bools) -> Bools:
-        """Which blocks keep every bound, shape (m,)."""
-        return np.asarray(~self.broken(members).any(axis=1))
+        """Which blocks keep every bound, shape (m,); some at a time, as there may be thousands of secrets."""
+        step = max(1, CELLS // self.joint.shape[1])
+        parts = [self.broken(members[i : i + step]).any(axis=1) for i in range(0, len(members), step)]
+        return np.asarray(~np.concatenate([np.zeros(0, dtype=bool), *parts]))
 
     def broken_mass(self, members: Bools) -> Floats:
         """Probability of the pairs (s, block) that break the bounds ("lip" only), shape (m,)."""
@@ -225,13 +227,16 @@ def refusal(problem: LocalInformationPrivacy) -> str | None:
     return None
 
 
-DENSE = 1_000_000
-"""Entries of a table of blocks up to which it is multiplied as it is; larger ones are mostly 0."""
+DENSE, FULL = 1_000_000, 0.1
+"""Entries of a table of blocks up to which it is multiplied as it is, or share of them beyond which a larger one is."""
+
+CELLS = 4_000_000
+"""Pairs of a block and a secret that are looked at together."""
 
 
 def sums(members: Bools, table: Floats) -> Floats:
     """Sums of the rows of a table (n, k) over blocks (m, n), shape (m, k)."""
-    if members.size <= DENSE:
+    if members.size <= DENSE or np.count_nonzero(members) > FULL * members.size:
         return np.asarray(members.astype(np.float64) @ table)
     block, row = np.nonzero(members)
     return _added(block, table[row], len(members))

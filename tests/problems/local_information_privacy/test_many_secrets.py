@@ -9,7 +9,7 @@ import pytest
 
 import privopt as po
 from privopt.problems.local_information_privacy.polytope import polytope
-from privopt.solvers.local_information_privacy import interior_point
+from privopt.solvers.local_information_privacy import answer, interior_point
 
 HAMMING = "the distortion of Hamming"
 
@@ -163,3 +163,31 @@ def test_what_would_be_too_many_systems_is_said_in_a_short_sentence() -> None:
     refusals = {c.name: c.refusal for c in po.candidates(same(320, epsilon=1.0, notion="ldp"))}
     assert "systems in fractions" in str(refusals["oracle"])
     assert max(len(str(r)) for r in refusals.values()) < 200
+
+
+@pytest.mark.parametrize("epsilon", [0.4, 1.5])
+def test_lifts_whose_levels_add_up_to_the_budget_stand_for_too_many_pairs(
+    epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joint = po.JointDistribution.normalised(np.random.default_rng(2).random((6, 7)))
+    problem = po.LocalInformationPrivacy(joint, epsilon, notion="ldp")
+    optimum = po.solve(problem, "vertices-systems", time_limit=60)
+    assert optimum.status is po.Status.OPTIMAL
+    assert optimum.objective is not None
+    monkeypatch.setattr(answer, "MOST_ROWS", 100)
+    solution = po.solve(problem, "column-generation", time_limit=5)
+    assert solution.certified
+    assert solution.guarantee is not po.Guarantee.OPTIMAL
+    assert solution.objective is not None
+    assert 0.9 * optimum.objective < solution.objective <= optimum.objective * (1 + 1e-9)
+    assert po.verify(problem, solution).ok
+
+
+def test_thousands_of_secrets_are_told_apart_from_saying_nothing() -> None:
+    """All pairs of 1 200 secrets and twelve symbols are 17 million numbers; with sixteen they are too many."""
+    joint = po.JointDistribution.normalised(np.random.default_rng(3).random((1200, 16)))
+    problem = po.LocalInformationPrivacy(joint, 1.0, notion="ldp")
+    solution = po.solve(problem, time_limit=2)
+    assert solution.certified
+    assert solution.objective is not None
+    assert solution.objective > 0.2
