@@ -114,11 +114,13 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
     def judging_seconds(self) -> float:
         """Every value of the secret against every release of a merging, of which there may be as many as symbols; 0 if few.
 
-        For a distortion the exact costs of every symbol and release, too.
+        For a distortion the exact costs of every symbol and release, too; over a set of joints the extremes of each release.
         """
         secrets, symbols = len(self.observation.p_s), len(self.observation.observed)
         releases = len(self.utility[0]) if isinstance(self.utility, tuple) else 0
         seconds = symbols * (1e-5 + 6e-6 * secrets + 1e-6 * releases)
+        if self.robust:
+            seconds += 1.3e-6 * secrets * symbols * (secrets + symbols)
         return seconds if seconds > 0.05 else 0.0
 
     def with_budget(self, budget: float) -> Self:

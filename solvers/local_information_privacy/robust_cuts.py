@@ -49,6 +49,9 @@ ROWS = 250
 ROOM = 5000
 """Entries of a table whose rows vary in intervals, and of the bounds of one program of a box, up to which descents and layers may be tried."""
 
+LAYING = 0.1
+"""Share of the time that layers may take to be made: exact bounds of each entry, and of each pair of secrets."""
+
 EARLY = 0.15
 """Share of the time that cuts may take there at first."""
 
@@ -229,6 +232,8 @@ class _Rounds:
         """Layers, where there are some and programs of boxes are small."""
         secrets, symbols = self.problem.sizes[:2]
         if self.problem.ambiguity is None or secrets * symbols > ROOM:
+            return None
+        if LAYING * self.budget.remaining < 1.4e-4 * secrets * symbols + 6e-5 * secrets**2:
             return None
         layers = Layers.of(self.problem, self.problem.ambiguity)
         return None if layers is None or layers.above.shape[0] * symbols > ROOM else layers

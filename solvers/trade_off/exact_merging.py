@@ -16,6 +16,9 @@ from privopt.solvers.trade_off.mergings import Stats, impossible, proposed, rele
 
 T = TypeVar("T", bound=TradeOff)
 
+MOST_CELLS = 50_000_000
+"""Pairs of a block of symbols and a value of the secret, or of another useful symbol, that fit in memory."""
+
 
 class Partitions(Solver[T]):
     """Dynamic programming over subsets for a weighed objective, branch and bound over partitions else."""
@@ -29,14 +32,16 @@ class Partitions(Solver[T]):
     def cost(self, problem: T) -> float:
         """About 1 s for 16 symbols under a floor or a cap, or for 18 with a weighed objective; threefold with each."""
         n = len(problem.observation.support)
-        return 0.01 + (4e-8 if problem.is_floor or problem.is_cap else 3e-9) * 3.0**n
+        return 0.01 + (4e-8 if problem.is_floor or problem.is_cap else 3e-9) * 3.0**n + 8e-8 * _cells(problem)
 
     def refuse(self, problem: T) -> str | None:
         """Refuse alphabets beyond the limits."""
         size, limit = len(problem.observation.support), limit_of(problem)
-        if size <= limit:
-            return None
-        return f"it goes through the partitions of at most {limit} symbols, this problem has {size}"
+        if size > limit:
+            return f"it goes through the partitions of at most {limit} symbols, this problem has {size}"
+        if (cells := _cells(problem)) > MOST_CELLS:
+            return f"its blocks have {cells:.1e} probabilities with the secret, at most {MOST_CELLS:.0e} fit"
+        return None
 
     def run(self, problem: T, budget: Budget) -> Proposal:
         """Propose the best merging; for form "merging" with the bound that every partition was tried.
@@ -81,3 +86,10 @@ class ExactBottleneckMerging(Partitions[InformationBottleneck]):
     """
 
     solves: ClassVar = InformationBottleneck
+
+
+def _cells(problem: TradeOff) -> float:
+    """Of all blocks: their probabilities with the secret, and with the useful symbol where it is another one."""
+    observed = problem.observation
+    useful = 0 if observed.useful is None else len(observed.p_x)
+    return 2.0 ** len(observed.support) * (len(observed.p_s) + useful)
