@@ -173,8 +173,8 @@ def whole_release(problem: LocalInformationPrivacy) -> Proposal | None:
     return Proposal(problem.answer(matrix), analytic_bound(problem), ANALYTIC, stats=stats)
 
 
-MOST_ROWS = 20_000_000
-"""Numbers in the posterior rows up to which they are written down: 270 secrets as observations, where ratios are bounded."""
+MOST_ROWS = 5_000_000
+"""Numbers in the posterior rows up to which they are written down: 170 secrets as observations, where ratios are bounded."""
 
 
 def too_many_rows(problem: LocalInformationPrivacy) -> str | None:

@@ -31,7 +31,10 @@ LARGEST = 1000
 """Possible observations up to which the linear program takes seconds."""
 
 LARGE, JUDGED = 400, 0.4
-"""Possible observations from which on one order makes the first patterns, no more rounds begin than may end, and share of the time that judging takes then."""
+"""Possible observations from which on no more rounds begin than may end, and share of the time that judging takes then."""
+
+PROGRAM, FIRST = 1e-8, 0.4
+"""Seconds of the linear program of the patterns of one order per cube of the symbols, twice as many for ratios, and the share of the time that it may take."""
 
 ROUND = 4.0
 """How many times as long as its linear program a round takes, of many symbols."""
@@ -127,7 +130,10 @@ class _Rounds:
     orders, nearly = ORDERS, True
 
     def __init__(self, problem: LocalInformationPrivacy, budget: Budget) -> None:
-        self.large = len(problem.observation.support) > LARGE
+        n = len(problem.observation.support)
+        once = PROGRAM * n**3 * (2 if problem.notion == "ldp" else 1)
+        self.affordable = max(1, int(min(FIRST * budget.remaining / once, ORDERS)))
+        self.large = n > LARGE or self.affordable < FEWEST
         self.problem, self.rng = problem, np.random.default_rng(budget.seed)
         self.budget = budget.earlier(JUDGED) if self.large else budget
         of, weights = classes(problem), problem.observation.p_w[problem.observation.support]
@@ -250,9 +256,8 @@ class _Rounds:
         for g, values in enumerate(flat.members):
             low[values], high[values] = flat.low.mid[g], flat.high.mid[g]
         made = []
-        for _ in range(
-            max(1 if self.large else FEWEST, min(self.orders, FIRST_CELLS // (len(low) * len(self.p))))
-        ):
+        several = max(FEWEST, min(self.orders, FIRST_CELLS // (len(low) * len(self.p))))
+        for _ in range(min(self.affordable, several)):
             order = self.rng.permutation(len(low))
             made += [_window(np.roll(order, k), low, high, flat.ldp) for k in range(len(low))]
         if self.nearly and not flat.ldp and FEWEST_VALUES <= len(low) <= MOST_VALUES:

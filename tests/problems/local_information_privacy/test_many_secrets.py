@@ -184,7 +184,7 @@ def test_lifts_whose_levels_add_up_to_the_budget_stand_for_too_many_pairs(
 
 
 def test_thousands_of_secrets_are_told_apart_from_saying_nothing() -> None:
-    """All pairs of 1 200 secrets and twelve symbols are 17 million numbers; with sixteen they are too many."""
+    """All pairs of 1 200 secrets and sixteen symbols are 23 million numbers."""
     joint = po.JointDistribution.normalised(np.random.default_rng(3).random((1200, 16)))
     problem = po.LocalInformationPrivacy(joint, 1.0, notion="ldp")
     solution = po.solve(problem, time_limit=2)
