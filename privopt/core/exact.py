@@ -16,7 +16,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -69,34 +69,25 @@ def integer_row(values: Iterable[Number]) -> IntegerRow:
     >>> integer_row([0.1, 0.9]).total == 10  # 0.1 is not a tenth in binary
     False
     """
-    return lowest(over_common(values)[0])
+    return row_and_sum(values)[0]
 
 
-def lowest(weights: Sequence[int]) -> IntegerRow:
-    """The distribution proportional to non-negative integers, in lowest terms.
-
-    Examples
-    --------
-    >>> lowest([2, 6])
-    IntegerRow(weights=(1, 3), total=4)
-    """
-    common = math.gcd(*weights) or 1
-    reduced = tuple(weights) if common == 1 else tuple(w // common for w in weights)
-    return IntegerRow(reduced, sum(reduced))
-
-
-def over_common(values: Iterable[Number]) -> tuple[list[int], int]:
-    """Numerators of numbers over their least common denominator, and that.
+def row_and_sum(values: Iterable[Number]) -> tuple[IntegerRow, Fraction]:
+    """The exact distribution proportional to non-negative values, in lowest terms, and their exact sum.
 
     Examples
     --------
-    >>> over_common([0.25, Fraction(1, 3), 2])
-    ([3, 4, 24], 12)
+    >>> row_and_sum([0.25, 0.5])
+    (IntegerRow(weights=(1, 2), total=3), Fraction(3, 4))
     """
     exact = [v if isinstance(v, (int, float, Fraction)) else Fraction(v) for v in values]
     ratios = [v.as_integer_ratio() for v in exact]
     scale = math.lcm(*{down for _, down in ratios})
-    return [up * (scale // down) for up, down in ratios], scale
+    weights = [up * (scale // down) for up, down in ratios]
+    common = math.gcd(*weights) or 1
+    reduced = tuple(weights) if common == 1 else tuple(w // common for w in weights)
+    total = sum(reduced)
+    return IntegerRow(reduced, total), Fraction(total * common, scale)
 
 
 def exp_at_least(epsilon: float | Fraction, numerator: int, denominator: int) -> bool | None:

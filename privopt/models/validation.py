@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privopt.arrays import Floats
-from privopt.core.exact import IntegerRow, Number, lowest, over_common
+from privopt.core.exact import IntegerRow, Number, row_and_sum
 from privopt.errors import InvalidModel
 from privopt.files.labels import Label, Labels, plain_labels
 
@@ -73,14 +73,12 @@ def exact_distribution(values: Iterable[Number], what: str, remedy: str | None) 
     entries = list(values)
     if not any(entries):
         raise InvalidModel(f"{what} sums to 0, so it has no distribution: give at least one positive entry")
-    weights, scale = over_common(entries)
-    if remedy is not None:
-        total = Fraction(sum(weights), scale)
-        if abs(total - 1) > TOLERANCE:
-            raise InvalidModel(
-                f"{what} sums to {_decimal(total)}, not to 1 within 1e-9: correct it, or use {remedy}"
-            )
-    return lowest(weights)
+    row, total = row_and_sum(entries)
+    if remedy is not None and abs(total - 1) > TOLERANCE:
+        raise InvalidModel(
+            f"{what} sums to {_decimal(total)}, not to 1 within 1e-9: correct it, or use {remedy}"
+        )
+    return row
 
 
 def exact_distributions(

@@ -171,6 +171,7 @@ def test_a_checker_imports_the_standard_library_only(name: str) -> None:
         "bisect",
         "collections.abc",
         "fractions",
+        "functools",
         "itertools",
         "json",
         "math",
