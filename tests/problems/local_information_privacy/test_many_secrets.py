@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,16 +22,14 @@ def random_problem(seed: int, notion: str = "ldp") -> po.LocalInformationPrivacy
     return po.LocalInformationPrivacy(joint, 0.7, notion=notion, utility=rng.random((4, 5)).tolist())
 
 
-def same(
-    n: int, *, uniform: bool = True, hamming: bool = True, **bounds: object
-) -> po.LocalInformationPrivacy:
+def same(n: int, *, uniform: bool = True, hamming: bool = True, **bounds: Any) -> po.LocalInformationPrivacy:
     """The secret is the useful symbol, in another order."""
     rng = np.random.default_rng(n)
     weights = np.full(n, 1.0) if uniform else rng.random(n) + 0.1
     table = np.diag(weights)[rng.permutation(n)]
     matrix = 2.0 * (1.0 - np.eye(n)) if hamming else rng.random((n, n))
     joint = po.JointDistribution.normalised(table)
-    return po.LocalInformationPrivacy(joint, utility=matrix.tolist(), **bounds)  # type: ignore[arg-type]
+    return po.LocalInformationPrivacy(joint, utility=matrix.tolist(), **bounds)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -99,7 +98,7 @@ def test_bands_are_for_ratios_and_distortions_only() -> None:
     ],
     ids=str,
 )
-def test_errors_of_a_uniform_secret_are_bounded_in_closed_form(n: int, bounds: dict[str, object]) -> None:
+def test_errors_of_a_uniform_secret_are_bounded_in_closed_form(n: int, bounds: dict[str, Any]) -> None:
     problem = same(n, **bounds)
     best = po.solve(problem, "direct-lp")
     proved = problem.proved_bound({"kind": "analytic"})
@@ -116,7 +115,7 @@ def test_other_secrets_and_distortions_have_the_bound_of_the_best_reproduction(
 ) -> None:
     problem = same(4, epsilon=0.8, notion="ldp", **options)
     assert isinstance(problem.utility, tuple)
-    table, matrix = np.asarray(problem.joint.table), np.array(problem.utility)
+    table, matrix = problem.observation.leaking.table, np.array(problem.utility)
     least = float((table.sum(axis=0) * matrix.min(axis=1)).sum())
     proved = problem.proved_bound({"kind": "analytic"})
     assert proved is not None
