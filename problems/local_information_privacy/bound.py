@@ -346,14 +346,14 @@ def analytic_enclosure(data: LocalInformationPrivacyData) -> Enclosure:
 
 
 def _every_error(data: LocalInformationPrivacyData, of_map: Costs) -> Fraction:
-    """What every error costs; 0 where the secret is not the observation and uniform, or the distortion is not that of Hamming."""
+    """What every error costs, above 0; 0 where the secret is not the observation and uniform, or the distortion is not that of Hamming."""
     n, polytope = len(of_map.cells), data.polytope
     one_each = all(sum(map(bool, row)) == 1 for row in (*polytope.table, *zip(*polytope.table, strict=True)))
     if len(polytope.table) != n or not one_each or len(set(polytope.symbols)) > 1:
         return Fraction(0)
     right = [row.index(0) if row.count(0) == 1 else -1 for row in of_map.cells]
     others = {cell for row in of_map.cells for cell in row if cell}
-    if len(others) != 1 or min(right) < 0 or len(set(right)) < n:
+    if len(others) != 1 or min(others) < 0 or min(right) < 0 or len(set(right)) < n:
         return Fraction(0)
     return Fraction(n * others.pop(), of_map.scale)
 

@@ -109,6 +109,18 @@ def test_errors_of_a_uniform_secret_are_bounded_in_closed_form(n: int, bounds: d
     assert proved[1] >= best.objective - 1e-15
 
 
+@pytest.mark.parametrize("bounds", [{"epsilon": 1.0, "notion": "ldp"}, {"epsilon": 0.4}], ids=str)
+def test_what_rewards_errors_is_no_hamming_distortion(bounds: dict[str, Any]) -> None:
+    for matrix in (np.eye(4) - 1.0, np.where(np.eye(4) > 0, 0.0, [[-1.0, 1.0, 1.0, 1.0]])):
+        joint = po.JointDistribution.normalised(np.eye(4))
+        problem = po.LocalInformationPrivacy(joint, utility=matrix.tolist(), **bounds)
+        best = po.solve(problem, "direct-lp")
+        proved = problem.proved_bound({"kind": "analytic"})
+        assert proved is not None
+        assert best.objective is not None
+        assert proved[1] >= best.objective - 1e-15
+
+
 @pytest.mark.parametrize("options", [{"uniform": False}, {"hamming": False}], ids=str)
 def test_other_secrets_and_distortions_have_the_bound_of_the_best_reproduction(
     options: dict[str, bool],
