@@ -328,7 +328,7 @@ def analytic_enclosure(data: LocalInformationPrivacyData) -> Enclosure:
         if only:
             return enclose(-of_map.of_constant)
         error = Fraction(0) if data.delta > 0 else _every_error(data, of_map)
-        return enclose(-max(of_map.least, error * least_errors(data) if error else Fraction(0)))
+        return enclose(-(max(of_map.least, error * least_errors(data)) if error else of_map.least))
     if only and data.cost is None:
         return 0.0, 0.0
     if data.cost is not None:
