@@ -64,6 +64,7 @@ from privopt.problems.exact_joint import enclose
 from privopt.problems.local_information_privacy import divergences
 from privopt.problems.local_information_privacy.contiguous import proved_best
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData, alignments
+from privopt.problems.local_information_privacy.hamming import least_errors
 from privopt.problems.local_information_privacy.lattice import least_lattice_cost
 from privopt.problems.local_information_privacy.layers import least_layer_cost
 from privopt.problems.local_information_privacy.members import MOST, demanded
@@ -327,8 +328,8 @@ def analytic_enclosure(data: LocalInformationPrivacyData) -> Enclosure:
     if (of_map := data.costs) is not None:
         if only:
             return enclose(-of_map.of_constant)
-        error = Fraction(0) if data.delta > 0 else _every_error(data, of_map)
-        return enclose(-(max(of_map.least, error * least_errors(data)) if error else of_map.least))
+        errors = least_errors(data) if data.delta == 0 else None
+        return enclose(-(of_map.least if errors is None else max(of_map.least, errors)))
     if only and data.cost is None:
         return 0.0, 0.0
     if data.cost is not None:
@@ -343,34 +344,6 @@ def analytic_enclosure(data: LocalInformationPrivacyData) -> Enclosure:
         _sum_up((of_x[1], -about[0], spread[1])),
     )
     return min(whole[0], rest[0]), min(whole[1], rest[1])
-
-
-def _every_error(data: LocalInformationPrivacyData, of_map: Costs) -> Fraction:
-    """What every error costs, above 0; 0 where the secret is not the observation and uniform, or the distortion is not that of Hamming."""
-    n, polytope = len(of_map.cells), data.polytope
-    one_each = all(sum(map(bool, row)) == 1 for row in (*polytope.table, *zip(*polytope.table, strict=True)))
-    if len(polytope.table) != n or not one_each or len(set(polytope.symbols)) > 1:
-        return Fraction(0)
-    right = [row.index(0) if row.count(0) == 1 else -1 for row in of_map.cells]
-    others = {cell for row in of_map.cells for cell in row if cell}
-    if len(others) != 1 or min(others) < 0 or min(right) < 0 or len(set(right)) < n:
-        return Fraction(0)
-    return Fraction(n * others.pop(), of_map.scale)
-
-
-def least_errors(data: LocalInformationPrivacyData) -> Fraction:
-    """A rational a little below the least probability of an error where the secret is the observation and uniform.
-
-    The likeliest of n secrets has r / (r + n - 1) at most for ratios up to r = e^epsilon; for lifts e^upper / n, and what the others leave
-    at e^-lower / n.
-    """
-    n, above, below = len(data.polytope.table), data.polytope.above, data.polytope.below
-    if data.notion == "ldp":
-        return Fraction(0) if above is None else Fraction(n - 1) / (n - 1 + above)
-    if data.notion != "lip":
-        return Fraction(0)
-    left = Fraction(0) if below is None else Fraction(n - 1, n) * below
-    return max(Fraction(0), left, Fraction(0) if above is None else 1 - above / n)
 
 
 def _bands(data: LocalInformationPrivacyData, dual: dict[str, object]) -> Enclosure | None:

@@ -157,8 +157,9 @@ class LocalInformationPrivacyData:
         return divergences.cut(self.notion, along, self._possible, self.divergence)
 
     @cached_property
-    def _possible(self) -> divergences.Weights:
-        return divergences.Weights(tuple(row for row in self.table if any(row)))
+    def _possible(self) -> Polytope:
+        """The weights alone: the rows are what is made of them."""
+        return polytope(self.observation, ("lip", math.inf, math.inf))
 
     def levels(self, s: int) -> tuple[float, float]:
         """(lower, upper) of a value of the secret."""

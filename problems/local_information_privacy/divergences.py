@@ -20,7 +20,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,7 @@ from privopt.core.exact import MAX_BITS, ball_enclosure, log_enclosure
 from privopt.core.problem import Enclosure
 from privopt.core.words import NATS
 from privopt.problems.exact_joint import enclose
-from privopt.problems.local_information_privacy.polytope import Cut
+from privopt.problems.local_information_privacy.polytope import Cut, Polytope
 
 if TYPE_CHECKING:
     from flint import arb
@@ -292,30 +291,8 @@ def most_information(notion: str, bound: float) -> Enclosure:
     return log_enclosure(exact.numerator, exact.denominator)
 
 
-@dataclass(frozen=True)
-class Weights:
-    """Integer weights of (S, W), a row a possible value of S, and their sums.
-
-    Parameters
-    ----------
-    table : rows of int
-    """
-
-    table: tuple[tuple[int, ...], ...]
-
-    @cached_property
-    def secrets(self) -> tuple[int, ...]:
-        """Of the values of S."""
-        return tuple(map(sum, self.table))
-
-    @cached_property
-    def symbols(self) -> tuple[int, ...]:
-        """Of the values of W."""
-        return tuple(map(sum, zip(*self.table, strict=True)))
-
-
-def cut(notion: str, along: Sequence[int], weights: Weights, bound: float) -> Cut:
-    """The row of posteriors that a direction makes, in integers."""
+def cut(notion: str, along: Sequence[int], weights: Polytope, bound: float) -> Cut:
+    """The row of posteriors that a direction makes, in integers; of the polytope only its weights count."""
     far = reach(notion, along, weights.secrets, bound) * SCALE
     step = 1 << BITS
     level = math.ceil(far * step)

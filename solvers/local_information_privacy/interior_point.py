@@ -96,7 +96,8 @@ class InteriorPoint(Solver[LocalInformationPrivacy]):
         if problem.notion == "ldp" and len(known.program.cost) * len(known.prior) ** 2 > MOST_PAIRS:
             above, below = known.unit * answer.proof.u.transpose(1, 0, 2)
             bands = {"kind": "bands", "above": above.tolist(), "below": below.tolist()}
-            return Proposal(channel, problem.check_bound(-math.inf, bands), bands, stats=stats)
+            bound = problem.check_bound(-math.inf, bands)
+            return Proposal(channel, bound, None if bound is None else bands, stats=stats)
         multipliers = known.multipliers(answer.proof.u)
         if not np.isfinite(multipliers).all():
             return Proposal(channel, stats=stats)
