@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from privopt.problems.costs import share
 from privopt.problems.distortion_privacy import over_set
 from privopt.problems.distortion_privacy.certificate import level_of
 from privopt.problems.distortion_privacy.data import DistortionData
+from privopt.problems.information_support import information_slopes, moved, sibson_slopes
 from privopt.problems.local_information_privacy.repair import covered
 from privopt.problems.robust_reading import SetReader
 
@@ -65,7 +67,9 @@ def _closer(problem: DistortionData, release: Release, margin: float) -> Release
 
 
 def _quieter(problem: DistortionData, release: Release, margin: float) -> Release:
-    """Mixed with its own output distribution until the leakage reads at most budget (1 - margin)."""
+    """A release near it whose leakage reads at most budget (1 - margin): on its own support, or mixed with its output distribution."""
+    if (mended := _on_support(problem, release, problem.budget * (1.0 - margin))) is not None:
+        return mended
     joint, _ = problem.observation.with_release(release)
     marginal = joint.sum(axis=0) / joint.sum()
     free = joint.sum(axis=1)[:, None] * marginal[None, :]
@@ -81,6 +85,23 @@ def _quieter(problem: DistortionData, release: Release, margin: float) -> Releas
     if kept > 0.0:
         matrix = kept * release.matrix + (1.0 - kept) * matrix
     return Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
+
+
+def _on_support(problem: DistortionData, release: Release, target: float) -> Channel | None:
+    """The release with its positive weights moved until its leakage meets a target; None where that has no slopes, or fails."""
+    order, observed = problem.order, problem.observation
+    if order is None or order == math.inf or not isinstance(release, Channel):
+        return None
+
+    def missed(at: Channel) -> float:
+        return problem.leakage_of(observed.leaking_distribution(at)) - target
+
+    slopes = (
+        partial(information_slopes, observed, leaking=True)
+        if order == 1
+        else partial(sibson_slopes, observed, order=order)
+    )
+    return moved(release, missed, slopes)
 
 
 def largest_share(excess: Callable[[float], float]) -> float:

@@ -1,4 +1,4 @@
-"""Repair of a channel: the least mixture with its own output distribution that keeps the bounds."""
+"""Repair of a channel: on its own support, or the least mixture with its own output distribution that keeps the bounds."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from privopt.problems.exact_joint import ExactJoint, leaking_joint
 from privopt.problems.local_information_privacy.certificate import uncovered_symbols
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.local_information_privacy.leakage import excesses, log_lifts
+from privopt.problems.local_information_privacy.support import on_support
 
 HALVINGS = 60
 
@@ -23,11 +24,13 @@ ROUNDING = 2.0**-49
 
 
 def repair(data: LocalInformationPrivacyData, release: Release, margin: float) -> Release:
-    """The release (1 - eta) W + eta P(y), with the least eta that keeps the bounds times (1 - margin).
+    """A release near the one proposed that keeps the bounds times (1 - margin), with the same zeros where rounding alone broke them.
 
-    Every lift moves straight towards 1, l -> 1 + (1 - eta)(l - 1), and P(y) stays, so the least eta has
+    Else (1 - eta) W + eta P(y), with the least eta that does. Every lift moves straight towards 1, l -> 1 + (1 - eta)(l - 1), and P(y) stays, so the least eta has
     a closed form. With delta > 0 it is found by bisection. Symbols of probability 0 are then covered.
     """
+    if (mended := on_support(data, release, margin)) is not None:
+        return covered(data, mended)
     joint, _ = data.observation.with_release(release)
     keep = _share(data, joint, margin) if data.delta == 0 else _share_delta(data, joint, margin)
     if keep >= 1.0:

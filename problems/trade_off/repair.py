@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from privopt.files.labels import Label
 from privopt.mechanisms import Channel, Merging
 from privopt.models.channel_data import Release
+from privopt.problems.information_support import information_slopes, moved
 from privopt.problems.robust_information import kept_share
 from privopt.problems.trade_off.data import TradeOffData
 from privopt.problems.trade_off.information import information
@@ -16,9 +19,9 @@ ROUNDING = 2.0**-46
 
 
 def repair(problem: TradeOffData, release: Release, margin: float) -> Release:
-    """The nearest release that keeps the bound; the release itself where there is none to keep.
+    """A release near the one proposed that keeps the bound; the release itself where there is none to keep.
 
-    Under a floor a channel publishes the observation with probability eta and says which of the two it
+    What rounding broke is mended on the support of the channel where that is possible. Else, under a floor a channel publishes the observation with probability eta and says which of the two it
     did, so both informations move along an exact chord; under a cap it is mixed with its own output
     distribution, and information is convex in that mixture. A merging is split or merged further, step by step.
     """
@@ -26,6 +29,8 @@ def repair(problem: TradeOffData, release: Release, margin: float) -> Release:
         return release
     if isinstance(release, Merging):
         return _move(problem, release, margin)
+    if (mended := _on_support(problem, release, _target(problem, margin))) is not None:
+        return mended
     return _raised(problem, release, margin) if problem.is_floor else _lowered(problem, release, margin)
 
 
@@ -33,6 +38,19 @@ def _target(problem: TradeOffData, margin: float) -> float:
     if problem.is_floor:
         return min(problem.most, problem.budget * (1 + margin) + ROUNDING)
     return max(0.0, problem.budget * (1 - margin) - ROUNDING)
+
+
+def _on_support(problem: TradeOffData, release: Channel, target: float) -> Channel | None:
+    """The release itself or with its positive weights moved until the target is met; None where that is not possible, or slow."""
+    if problem.reader is not None or target == 0:
+        return None
+
+    def missed(at: Channel) -> float:
+        utility, leakage = problem.readings(at)
+        return target - utility if problem.is_floor else leakage - target
+
+    slopes = partial(information_slopes, problem.observation, leaking=problem.is_funnel != problem.is_floor)
+    return moved(release, missed, slopes, rising=problem.is_floor)
 
 
 def _raised(problem: TradeOffData, release: Channel, margin: float) -> Channel:

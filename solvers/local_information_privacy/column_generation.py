@@ -30,8 +30,11 @@ MOST = 2000
 MOST_OBSERVED = 3000
 """Observations up to which a channel of as many releases does, and fits in memory several times over (200 MB each time)."""
 
-JUDGING, MOST_KEPT = 2e-7, 0.3
+JUDGING, MOST_KEPT = 8e-7, 0.3
 """Seconds of judging for each entry of a channel, and the share of the time that is kept for them at most."""
+
+CRUMB = 1e-10
+"""Probability of a release at an observation, as a share of that on average, that mixing with the average left."""
 
 SURE = 5.0
 """Predicted seconds up to which the gap is expected to close."""
@@ -120,11 +123,12 @@ class ColumnGeneration(Solver[LocalInformationPrivacy]):
 
 
 def _mixture(problem: LocalInformationPrivacy, columns: Generation) -> Channel:
-    """The channel of the last master program, with its basis solved once more."""
+    """The channel of the last master program, with its basis solved once more and without what kept posteriors inside by rounding."""
     last = columns.master
     near = last.costs - last.columns @ columns.prices < 1e-6
     used = (columns.weights > 0) | near
-    posteriors = last.columns[used]
+    posteriors = last.columns[used] * (last.columns[used] > CRUMB * columns.p)
+    posteriors /= posteriors.sum(axis=1, keepdims=True)
     try:
         weights = master(posteriors, last.costs[used], columns.p).weights
     except ArithmeticError:

@@ -1,0 +1,100 @@
+"""Repair of a channel on its own support: what is 0 stays 0.
+
+Every release of an optimum meets some of its bounds exactly, so rounding breaks some. A mixture with the distribution of the
+output mends that and makes every symbol release everything, if only with probability 1e-14: a table that nobody can read and
+that takes a hundred times as long to judge. Bounds are linear in the weights of a release, so a relative change rho of the weights
+that are not 0 mends them as well where one exists: G (W rho) = -shift where a bound is met, and rows of W that still sum to 1. An
+optimum at a vertex has as many weights as equations. The least such rho is of the size of the shift.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array, diags_array, eye_array
+from scipy.sparse.linalg import splu
+
+from privopt.arrays import Floats
+from privopt.mechanisms import Channel
+from privopt.models.channel_data import Release
+from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData, posterior_rows
+
+NEAR = 4096.0
+"""Bounds that are met within that many margins are mended, or kept as they are."""
+LARGEST_CHANGE = 1e5
+"""Margins beyond which a relative change of a weight is no repair of rounding."""
+LEAST_MARGIN = 2.0**-48
+"""A relative margin below it is lost in the sums of a row."""
+MOST_ROWS = 4000
+"""Bounds beyond which none is looked at: so many pairs of values of the secret cost more than a mixture."""
+MOST_EQUATIONS = 12_000
+"""Beyond which their factors need not be sparse."""
+DAMPING = 1e-12
+"""Share of the identity in the normal equations, which makes them regular; steps of refinement take out what it changes."""
+STEPS = 3
+ROUNDS = 4
+"""Solutions at most: each looks at the bounds, too, that the one before broke."""
+
+
+def on_support(data: LocalInformationPrivacyData, release: Release, margin: float) -> Channel | None:
+    """The release with its positive weights moved until it keeps the bounds with a relative margin, or None where that fails."""
+    if data.delta > 0 or not isinstance(release, Channel) or len(data.polytope.kept) > MOST_ROWS:
+        return None
+    matrix, p_w = np.asarray(release.matrix), data.observation.p_w
+    rows, relative = posterior_rows(data), max(margin, LEAST_MARGIN)
+    weights = p_w[:, None] * matrix
+    values, sizes = rows @ weights, np.abs(rows) @ weights
+    shift = relative * sizes
+    near = (values > -NEAR * shift) & (sizes > 0)
+    if not near.any() or (values > LARGEST_CHANGE * shift).any():
+        return None
+    for _ in range(ROUNDS):
+        if near.sum() + len(matrix) > MOST_EQUATIONS:
+            return None
+        change = _least_change(rows, matrix, p_w, near, np.minimum(0.0, -shift - values), sizes)
+        if np.abs(change).max() > LARGEST_CHANGE * relative:
+            return None
+        moved = matrix * (1.0 + change)
+        broken = (rows @ (p_w[:, None] * moved) > -shift / 4) & (sizes > 0)
+        if not broken.any():
+            return Channel(moved, release.inputs, release.outputs, simulation_only=release.simulation_only)
+        if not (broken & ~near).any():
+            return None
+        near |= broken
+    return None
+
+
+def _least_change(
+    rows: Floats, matrix: Floats, p_w: Floats, near: np.ndarray, wanted: Floats, sizes: Floats
+) -> Floats:
+    """Relative changes of the positive weights, of least norm, that move the bounds that are near as wanted and keep every row's sum."""
+    symbols, releases = np.nonzero(matrix)
+    number = np.zeros(matrix.shape, dtype=np.int64)
+    number[symbols, releases] = np.arange(len(symbols))
+    bounds, columns = np.nonzero(near)
+    where, used, values = [], [], []
+    for equation, (k, y) in enumerate(zip(bounds.tolist(), columns.tolist(), strict=True)):
+        held = np.flatnonzero(matrix[:, y])
+        where.append(np.full(len(held), equation))
+        used.append(number[held, y])
+        values.append(rows[k, held] * p_w[held] * matrix[held, y] / sizes[k, y])
+    where.append(len(bounds) + symbols)
+    used.append(np.arange(len(symbols)))
+    values.append(matrix[symbols, releases])
+    shape = (len(bounds) + len(matrix), len(symbols))
+    system = coo_array((np.concatenate(values), (np.concatenate(where), np.concatenate(used))), shape=shape)
+    right = np.concatenate([wanted[bounds, columns] / sizes[bounds, columns], np.zeros(len(matrix))])
+    change = np.zeros(matrix.shape)
+    change[symbols, releases] = _least_norm(system.tocsr(), right)
+    return change
+
+
+def _least_norm(system: csr_array, right: Floats) -> Floats:
+    """The solution of least norm where there is one."""
+    lengths = np.sqrt((system * system).sum(axis=1))
+    scaled = diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ system
+    right = right / np.where(lengths > 0, lengths, 1.0)
+    factors = splu((scaled @ scaled.T + DAMPING * eye_array(len(right))).tocsc())
+    solved = np.zeros(system.shape[1])
+    for _ in range(STEPS):
+        solved += scaled.T @ factors.solve(right - scaled @ solved)
+    return solved
