@@ -20,8 +20,10 @@ from privopt.problems.local_information_privacy.data import LocalInformationPriv
 
 NEAR = 4096.0
 """Bounds that are met within that many margins are mended, or kept as they are."""
-LARGEST_CHANGE = 1e5
-"""Margins beyond which a relative change of a weight is no repair of rounding."""
+MOST_MISSED, MOST_CHANGE = 1e5, 1e9
+"""Margins by which a bound may be missed, and by which a small weight may change relatively: beyond, it is not rounding."""
+LIMIT = 1e-3
+"""The same for both whatever the margin."""
 LEAST_MARGIN = 2.0**-48
 """A relative margin below it is lost in the sums of a row."""
 MOST_ROWS = 4000
@@ -31,6 +33,8 @@ MOST_EQUATIONS = 12_000
 DAMPING = 1e-12
 """Share of the identity in the normal equations, which makes them regular; steps of refinement take out what it changes."""
 STEPS = 3
+SUMS = 1e-9
+"""What rows may miss 1 by before they are divided by their sums; the bounds are read after."""
 ROUNDS = 4
 """Solutions at most: each looks at the bounds, too, that the one before broke."""
 
@@ -44,16 +48,19 @@ def on_support(data: LocalInformationPrivacyData, release: Release, margin: floa
     weights = p_w[:, None] * matrix
     values, sizes = rows @ weights, np.abs(rows) @ weights
     shift = relative * sizes
+    missed, most = (min(LIMIT, times * relative) for times in (MOST_MISSED, MOST_CHANGE))
     near = (values > -NEAR * shift) & (sizes > 0)
-    if not near.any() or (values > LARGEST_CHANGE * shift).any():
+    if not near.any() or (values > missed * sizes).any():
         return None
     for _ in range(ROUNDS):
         if near.sum() + len(matrix) > MOST_EQUATIONS:
             return None
         change = _least_change(rows, matrix, p_w, near, np.minimum(0.0, -shift - values), sizes)
-        if np.abs(change).max() > LARGEST_CHANGE * relative:
-            return None
         moved = matrix * (1.0 + change)
+        sums = moved.sum(axis=1, keepdims=True)
+        if np.abs(change).max() > most or np.abs(sums - 1.0).max() > SUMS:
+            return None
+        moved /= sums
         broken = (rows @ (p_w[:, None] * moved) > -shift / 4) & (sizes > 0)
         if not broken.any():
             return Channel(moved, release.inputs, release.outputs, simulation_only=release.simulation_only)

@@ -41,6 +41,9 @@ UNUSED = 1e-13
 
 MARGIN = 2.0**-50
 
+CRUMB = 1e-10
+"""Probability of a release at an observation, as a share of that on average, that is no part of the answer."""
+
 CHANNELS_ONLY = 'it proposes channels, this problem asks for form "merging"'
 
 
@@ -232,7 +235,8 @@ def channel_of(problem: TradeOff, weights: Floats, columns: Floats) -> Channel:
     """
     observed = problem.observation
     used = weights > UNUSED
-    joint = weights[used, None] * columns[used]
+    shares = columns[used]
+    joint = weights[used, None] * np.where(shares > CRUMB * observed.p_w[observed.support], shares, 0.0)
     average = joint.sum(axis=1) / joint.sum()
     matrix = np.tile(average, (len(observed.p_w), 1))
     mass = joint.sum(axis=0)
