@@ -9,11 +9,12 @@ optimum at a vertex has as many weights as equations. The least such rho is of t
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.sparse import coo_array, csr_array, diags_array, eye_array
-from scipy.sparse.linalg import splu
+from typing import Any
 
-from privopt.arrays import Floats
+import numpy as np
+from numpy.typing import NDArray
+
+from privopt.arrays import Bools, Floats
 from privopt.mechanisms import Channel
 from privopt.models.channel_data import Release
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData, posterior_rows
@@ -30,6 +31,8 @@ MOST_ROWS = 4000
 """Bounds beyond which none is looked at: so many pairs of values of the secret cost more than a mixture."""
 MOST_EQUATIONS = 12_000
 """Beyond which their factors need not be sparse."""
+MOST_DENSE = 100_000
+"""Numbers of a system up to which it is solved as a dense one."""
 DAMPING = 1e-12
 """Share of the identity in the normal equations, which makes them regular; steps of refinement take out what it changes."""
 STEPS = 3
@@ -71,37 +74,42 @@ def on_support(data: LocalInformationPrivacyData, release: Release, margin: floa
 
 
 def _least_change(
-    rows: Floats, matrix: Floats, p_w: Floats, near: np.ndarray, wanted: Floats, sizes: Floats
+    rows: Floats, matrix: Floats, p_w: Floats, near: Bools, wanted: Floats, sizes: Floats
 ) -> Floats:
     """Relative changes of the positive weights, of least norm, that move the bounds that are near as wanted and keep every row's sum."""
     symbols, releases = np.nonzero(matrix)
     number = np.zeros(matrix.shape, dtype=np.int64)
     number[symbols, releases] = np.arange(len(symbols))
     bounds, columns = np.nonzero(near)
-    where, used, values = [], [], []
+    where, used, values = [len(bounds) + symbols], [np.arange(len(symbols))], [matrix[symbols, releases]]
     for equation, (k, y) in enumerate(zip(bounds.tolist(), columns.tolist(), strict=True)):
         held = np.flatnonzero(matrix[:, y])
         where.append(np.full(len(held), equation))
         used.append(number[held, y])
         values.append(rows[k, held] * p_w[held] * matrix[held, y] / sizes[k, y])
-    where.append(len(bounds) + symbols)
-    used.append(np.arange(len(symbols)))
-    values.append(matrix[symbols, releases])
-    shape = (len(bounds) + len(matrix), len(symbols))
-    system = coo_array((np.concatenate(values), (np.concatenate(where), np.concatenate(used))), shape=shape)
+    entries = tuple(np.concatenate(part) for part in (where, used, values))
     right = np.concatenate([wanted[bounds, columns] / sizes[bounds, columns], np.zeros(len(matrix))])
     change = np.zeros(matrix.shape)
-    change[symbols, releases] = _least_norm(system.tocsr(), right)
+    change[symbols, releases] = _least_norm(entries, (len(right), len(symbols)), right)
     return change
 
 
-def _least_norm(system: csr_array, right: Floats) -> Floats:
-    """The solution of least norm where there is one."""
+def _least_norm(entries: tuple[NDArray[Any], ...], shape: tuple[int, int], right: Floats) -> Floats:
+    """The solution of least norm of a system of (row, column, value), where it has one."""
+    where, used, values = entries
+    if shape[0] * shape[1] <= MOST_DENSE:
+        dense = np.zeros(shape)
+        dense[where, used] = values
+        return np.asarray(np.linalg.lstsq(dense, right, rcond=None)[0])
+    from scipy.sparse import coo_array, diags_array, eye_array
+    from scipy.sparse.linalg import splu
+
+    system = coo_array((values, (where, used)), shape=shape).tocsr()
     lengths = np.sqrt((system * system).sum(axis=1))
-    scaled = diags_array(1.0 / np.where(lengths > 0, lengths, 1.0)) @ system
-    right = right / np.where(lengths > 0, lengths, 1.0)
+    scales = 1.0 / np.where(lengths > 0, lengths, 1.0)
+    scaled = diags_array(scales) @ system
     factors = splu((scaled @ scaled.T + DAMPING * eye_array(len(right))).tocsc())
-    solved = np.zeros(system.shape[1])
+    solved = np.zeros(shape[1])
     for _ in range(STEPS):
-        solved += scaled.T @ factors.solve(right - scaled @ solved)
+        solved += scaled.T @ factors.solve(scales * right - scaled @ solved)
     return solved
