@@ -197,6 +197,25 @@ class SetReader:
             least[s], most[s] = self.prior.ends(rising)[0], self.prior.ends(falling)[1]
         return Spread((high, least), (most, low), used)
 
+    def slopes(self, column: Floats, secret: int, notion: str, factor: float, *, rising: bool) -> Floats:
+        """What multiplies the entries of one column in the bound of one value, at the joint where that is closest: shape (n_x,).
+
+        The bound is ``rise <= factor * least`` where the probability rises, else ``most <= factor * fall``; see :class:`Spread`.
+        Not for sets of kind "chi2".
+        """
+        own = self.rows[secret].farthest(column if rising else -column)
+        others = [row.farthest(-column if rising else column) for row in self.rows]
+        reached = np.array([row @ column for row in others])
+        if notion == "ldp":
+            reached[~self.possible] = np.inf
+            reached[secret] = np.inf
+            return np.asarray(own - factor * others[int(np.argmin(reached))])
+        reached[secret] = own @ column
+        others[secret] = own
+        prior = self.prior.farthest(-reached if rising else reached)
+        mixed = prior @ np.array(others)
+        return np.asarray(own - factor * mixed if rising else mixed - factor * own)
+
     def _least_other(self, low: Floats) -> Floats:
         """For each value the least of the other possible ones; its own where there is no other."""
         kept = np.where(self.possible[:, None], low, np.inf)

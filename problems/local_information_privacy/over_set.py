@@ -27,6 +27,7 @@ from privopt.problems.local_information_privacy.certificate import (
 )
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.local_information_privacy.leakage import utility_of
+from privopt.problems.local_information_privacy.support import mended, of_set
 from privopt.problems.robust import NOTHING, Shift, larger, never_seen, shifts
 from privopt.problems.robust_reading import SetReader
 
@@ -181,10 +182,21 @@ def repair(
     release: Release,
     margin: float,
 ) -> Release:
-    """The release (1 - eta) W + eta P(y), P(y) the nominal distribution, with the least eta that keeps the bounds everywhere.
+    """A release near the one proposed that keeps the bounds everywhere, with the same zeros where rounding alone broke them.
 
-    At every joint of the set each ratio moves towards 1. Symbols outside the whole set are then covered.
+    Else (1 - eta) W + eta P(y), P(y) the nominal distribution, with the least eta that does: at every joint of the set each ratio
+    moves towards 1. Symbols outside the whole set are then covered.
     """
+    read = of_set(reader, data.notion, inside(data))
+    if data.delta == 0 and isinstance(release, Channel) and read is not None:
+        mixed = mended(release, margin, read) or _mixed(data, reader, release, margin)
+    else:
+        mixed = _mixed(data, reader, release, margin)
+    return _covered(data, ambiguity, mixed)
+
+
+def _mixed(data: LocalInformationPrivacyData, reader: SetReader, release: Release, margin: float) -> Release:
+    """The release mixed with its nominal distribution."""
     marginal = data.observation.p_w @ release.matrix
     marginal = marginal / marginal.sum()
     aims = inside(data, margin)
@@ -197,6 +209,11 @@ def repair(
         matrix = keep * release.matrix + (1.0 - keep) * marginal[None, :]
         matrix = np.tile(marginal, (len(matrix), 1)) if keep == 0.0 else matrix
         release = Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
+    return release
+
+
+def _covered(data: LocalInformationPrivacyData, ambiguity: JointAmbiguity, release: Release) -> Release:
+    """The release with the exact nominal distribution of the output in the rows of symbols outside the set that need it."""
     if not (wrong := set(uncovered(data, ambiguity, release))):
         return release
     exact = leaking_joint(data.observation, release)

@@ -19,6 +19,7 @@ from privopt.problems.local_information_privacy.certificate import Verdict, fact
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.local_information_privacy.leakage import utility_of
 from privopt.problems.local_information_privacy.repair import with_average
+from privopt.problems.local_information_privacy.support import on_support
 
 MEANING = {
     "l1": "moves the probabilities of the values of {secret} by more than {bound} in all",
@@ -139,23 +140,29 @@ def unlike_average(
 
 
 def repair(data: LocalInformationPrivacyData, release: Release, margin: float) -> Release:
-    """The release (1 - eta) W + eta P(y), with the least eta that keeps the bound times (1 - margin), nearly.
+    """A release near the one proposed that keeps the bound times (1 - margin), with the same zeros where rounding alone broke it.
 
-    Every posterior of the secret moves straight towards the prior, and the divergence falls all the way.
+    Else (1 - eta) W + eta P(y), with the least eta that does, nearly: every posterior of the secret moves straight towards the
+    prior, and the divergence falls all the way.
     """
-    joint, _ = data.observation.with_release(release)
-    target = data.divergence * (1.0 - margin)
-    keep = float(divergences.shares(data.notion, joint, target).min())
-    if keep < 1.0:
-        keep = max(0.0, keep * (1.0 - margin) - ROUNDING)
-        marginal = joint.sum(axis=0)
-        matrix = keep * release.matrix + (1.0 - keep) * (marginal / marginal.sum())[None, :]
-        matrix = np.tile(matrix[0], (len(matrix), 1)) if keep == 0.0 else matrix
-        release = Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
+    release = on_support(data, release, margin) or _mixed(data, release, margin)
     if not data.observation.unseen:
         return release
     exact = leaking_joint(data.observation, release)
     return with_average(data.observation, release, exact, unlike_average(data, release, exact))
+
+
+def _mixed(data: LocalInformationPrivacyData, release: Release, margin: float) -> Release:
+    """The release mixed with its own output distribution."""
+    joint, _ = data.observation.with_release(release)
+    keep = float(divergences.shares(data.notion, joint, data.divergence * (1.0 - margin)).min())
+    if keep >= 1.0:
+        return release
+    keep = max(0.0, keep * (1.0 - margin) - ROUNDING)
+    marginal = joint.sum(axis=0)
+    matrix = keep * release.matrix + (1.0 - keep) * (marginal / marginal.sum())[None, :]
+    matrix = np.tile(matrix[0], (len(matrix), 1)) if keep == 0.0 else matrix
+    return Channel(matrix, release.inputs, release.outputs, simulation_only=release.simulation_only)
 
 
 def claim(data: LocalInformationPrivacyData) -> str:

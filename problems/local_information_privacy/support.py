@@ -2,22 +2,25 @@
 
 Every release of an optimum meets some of its bounds exactly, so rounding breaks some. A mixture with the distribution of the
 output mends that and makes every symbol release everything, if only with probability 1e-14: a table that nobody can read and
-that takes a hundred times as long to judge. Bounds are linear in the weights of a release, so a relative change rho of the weights
-that are not 0 mends them as well where one exists: G (W rho) = -shift where a bound is met, and rows of W that still sum to 1. An
-optimum at a vertex has as many weights as equations. The least such rho is of the size of the shift.
+that takes a hundred times as long to judge. Near such an optimum bounds are linear in the weights of a release, so a relative change
+rho of the weights that are not 0 mends them as well where one exists: G (W rho) = -shift where a bound is met, and rows of W that
+still sum to 1. An optimum at a vertex has as many weights as equations. The least such rho is of the size of the shift.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privopt.arrays import Bools, Floats
+from privopt.arrays import Floats, Ints
 from privopt.mechanisms import Channel
 from privopt.models.channel_data import Release
+from privopt.problems.local_information_privacy import divergences
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData, posterior_rows
+from privopt.problems.robust_reading import SetReader
 
 NEAR = 4096.0
 """Bounds that are met within that many margins are mended, or kept as they are."""
@@ -40,55 +43,131 @@ SUMS = 1e-9
 """What rows may miss 1 by before they are divided by their sums; the bounds are read after."""
 ROUNDS = 4
 """Solutions at most: each looks at the bounds, too, that the one before broke."""
+LARGEST = 700.0
+"""Levels above this bound nothing."""
+
+
+class Row(NamedTuple):
+    """A bound on the weights of one release, ``coefficients . W[held, release] <= 0``, nearly or exactly."""
+
+    release: int
+    held: Ints
+    """Where the release is not 0."""
+    coefficients: Floats
+    value: float
+    size: float
+    """What a miss is relative to."""
+
+
+Reading = Callable[[Floats, float], Iterator[Row]]
+"""The bounds of a matrix that are missed, or met with less than so much to spare, relatively."""
 
 
 def on_support(data: LocalInformationPrivacyData, release: Release, margin: float) -> Channel | None:
-    """The release with its positive weights moved until it keeps the bounds with a relative margin, or None where that fails."""
-    if data.delta > 0 or not isinstance(release, Channel) or len(data.polytope.kept) > MOST_ROWS:
+    """The release with its positive weights moved until it keeps its bounds with a relative margin, or None where that fails."""
+    if data.delta > 0 or not isinstance(release, Channel):
         return None
-    matrix, p_w = np.asarray(release.matrix), data.observation.p_w
-    rows, relative = posterior_rows(data), max(margin, LEAST_MARGIN)
-    weights = p_w[:, None] * matrix
-    values, sizes = rows @ weights, np.abs(rows) @ weights
-    shift = relative * sizes
+    if data.measured:
+        return mended(release, margin, of_divergences(data))
+    if len(data.polytope.kept) > MOST_ROWS:
+        return None
+    return mended(release, margin, of_ratios(data))
+
+
+def mended(release: Channel, margin: float, read: Reading) -> Channel | None:
+    """The release with its positive weights moved until no bound is missed, by a margin; None where that fails."""
+    matrix, relative = np.asarray(release.matrix), max(margin, LEAST_MARGIN)
     missed, most = (min(LIMIT, times * relative) for times in (MOST_MISSED, MOST_CHANGE))
-    near = (values > -NEAR * shift) & (sizes > 0)
-    if not near.any() or (values > missed * sizes).any():
-        return None
-    for _ in range(ROUNDS):
-        if near.sum() + len(matrix) > MOST_EQUATIONS:
+    rows: list[Row] = []
+    for row in read(matrix, NEAR * relative):
+        rows.append(row)
+        if row.value > missed * row.size or len(rows) + len(matrix) > MOST_EQUATIONS:
             return None
-        change = _least_change(rows, matrix, p_w, near, np.minimum(0.0, -shift - values), sizes)
+    for _ in range(ROUNDS if rows else 0):
+        change = _least_change(matrix, rows, relative)
         moved = matrix * (1.0 + change)
         sums = moved.sum(axis=1, keepdims=True)
         if np.abs(change).max() > most or np.abs(sums - 1.0).max() > SUMS:
             return None
         moved /= sums
-        broken = (rows @ (p_w[:, None] * moved) > -shift / 4) & (sizes > 0)
-        if not broken.any():
+        broken = list(read(moved, relative / 4))
+        if not broken:
             return Channel(moved, release.inputs, release.outputs, simulation_only=release.simulation_only)
-        if not (broken & ~near).any():
+        rows += [_read_at(matrix, row) for row in broken]
+        if len(rows) + len(matrix) > MOST_EQUATIONS:
             return None
-        near |= broken
     return None
 
 
-def _least_change(
-    rows: Floats, matrix: Floats, p_w: Floats, near: Bools, wanted: Floats, sizes: Floats
-) -> Floats:
-    """Relative changes of the positive weights, of least norm, that move the bounds that are near as wanted and keep every row's sum."""
+def _read_at(matrix: Floats, row: Row) -> Row:
+    return row._replace(value=float(row.coefficients @ matrix[row.held, row.release]))
+
+
+def of_ratios(data: LocalInformationPrivacyData) -> Reading:
+    """The bounds on the lifts, or ratios, at one joint."""
+    rows = posterior_rows(data) * data.observation.p_w
+
+    def read(matrix: Floats, within: float) -> Iterator[Row]:
+        values, sizes = rows @ matrix, np.abs(rows) @ matrix
+        for k, y in zip(*np.nonzero((values > -within * sizes) & (sizes > 0)), strict=True):
+            held = np.flatnonzero(matrix[:, y])
+            yield Row(int(y), held, rows[k, held], float(values[k, y]), float(sizes[k, y]))
+
+    return read
+
+
+def of_divergences(data: LocalInformationPrivacyData) -> Reading:
+    """The bound on the divergence of every release, by its gradient."""
+    table, bound = data.observation.leaking.table, data.divergence
+    seen = table.sum(axis=1) > 0
+
+    def read(matrix: Floats, within: float) -> Iterator[Row]:
+        joint = table @ matrix
+        mass = joint.sum(axis=0)
+        over = divergences.readings(data.notion, joint) - bound
+        for y in np.flatnonzero((over > -within * bound) & (mass > 0)).tolist():
+            held = np.flatnonzero(matrix[:, y])
+            slopes = divergences.slopes(data.notion, joint[seen, y], table[seen].sum(axis=1), bound)
+            yield Row(
+                y, held, slopes @ table[seen][:, held], float(over[y] * mass[y]), float(bound * mass[y])
+            )
+
+    return read
+
+
+def of_set(reader: SetReader, notion: str, levels: tuple[float, float]) -> Reading | None:
+    """The bounds on the rises and falls over a set of joints, each at the joint where it is closest; None where that is not known."""
+    if any(row.kind == "chi2" for row in (*reader.rows, reader.prior)):
+        return None
+
+    def read(matrix: Floats, within: float) -> Iterator[Row]:
+        spread = reader.spread(matrix, notion)
+        for rising, (pair, level) in enumerate(zip((spread.fall, spread.rise), levels[::-1], strict=True)):
+            if pair is None or level > LARGEST:
+                continue
+            factor = float(np.exp(level))
+            values, sizes = pair[0] - factor * pair[1], pair[0] + factor * pair[1]
+            for s, y in zip(*np.nonzero(spread.used & (values > -within * sizes)), strict=True):
+                held = np.flatnonzero(matrix[:, y])
+                slopes = reader.slopes(matrix[:, y], int(s), notion, factor, rising=bool(rising))
+                yield Row(int(y), held, slopes[held], float(values[s, y]), float(sizes[s, y]))
+
+    return read
+
+
+def _least_change(matrix: Floats, rows: list[Row], relative: float) -> Floats:
+    """Relative changes of the positive weights, of least norm, that move every bound inside and keep the sums of the rows of the matrix."""
     symbols, releases = np.nonzero(matrix)
     number = np.zeros(matrix.shape, dtype=np.int64)
     number[symbols, releases] = np.arange(len(symbols))
-    bounds, columns = np.nonzero(near)
-    where, used, values = [len(bounds) + symbols], [np.arange(len(symbols))], [matrix[symbols, releases]]
-    for equation, (k, y) in enumerate(zip(bounds.tolist(), columns.tolist(), strict=True)):
-        held = np.flatnonzero(matrix[:, y])
-        where.append(np.full(len(held), equation))
+    where, used, values = [len(rows) + symbols], [np.arange(len(symbols))], [matrix[symbols, releases]]
+    right = np.zeros(len(rows) + len(matrix))
+    for i, (y, held, coefficients, value, size) in enumerate(rows):
+        where.append(np.full(len(held), i))
         used.append(number[held, y])
-        values.append(rows[k, held] * p_w[held] * matrix[held, y] / sizes[k, y])
+        values.append(coefficients * matrix[held, y] / size)
+        right[i] = min(0.0, -relative - value / size)
     entries = tuple(np.concatenate(part) for part in (where, used, values))
-    right = np.concatenate([wanted[bounds, columns] / sizes[bounds, columns], np.zeros(len(matrix))])
     change = np.zeros(matrix.shape)
     change[symbols, releases] = _least_norm(entries, (len(right), len(symbols)), right)
     return change

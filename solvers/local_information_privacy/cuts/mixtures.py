@@ -30,6 +30,9 @@ BREAKS = 1e-10
 LARGEST = 700.0
 """Levels above this bound nothing."""
 
+CRUMB = 1e-10
+"""Probability of a release at an observation, as a share of that on average, that drawing it inside left: the repair does better."""
+
 INSIDE = 1e-12
 """How far inside such a bound posteriors are drawn, relative to it."""
 
@@ -132,7 +135,8 @@ class Mixtures(ABC):
         if mixture.value < self.value:
             used = mixture.weights > 0
             self.value = mixture.value
-            self.best = channel_from_posteriors(self.problem, mixture.weights[used], self.pool[used])
+            taken = self.pool[used] * (self.pool[used] > CRUMB * self.p)
+            self.best = channel_from_posteriors(self.problem, mixture.weights[used], taken)
         if len(self.pool) > POOL:
             order = np.argsort(costs - self.pool @ mixture.prices, kind="stable")[:POOL]
             self.pool = np.concatenate([self.p[None], self.pool[order]])
