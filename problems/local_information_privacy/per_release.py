@@ -19,7 +19,7 @@ from privopt.problems.local_information_privacy.certificate import Verdict, fact
 from privopt.problems.local_information_privacy.data import LocalInformationPrivacyData
 from privopt.problems.local_information_privacy.leakage import utility_of
 from privopt.problems.local_information_privacy.repair import with_average
-from privopt.problems.local_information_privacy.support import on_support
+from privopt.problems.local_information_privacy.support import mended, of_divergences
 
 MEANING = {
     "l1": "moves the probabilities of the values of {secret} by more than {bound} in all",
@@ -145,7 +145,8 @@ def repair(data: LocalInformationPrivacyData, release: Release, margin: float) -
     Else (1 - eta) W + eta P(y), with the least eta that does, nearly: every posterior of the secret moves straight towards the
     prior, and the divergence falls all the way.
     """
-    release = on_support(data, release, margin) or _mixed(data, release, margin)
+    nearest = mended(release, margin, of_divergences(data)) if isinstance(release, Channel) else None
+    release = nearest or _mixed(data, release, margin)
     if not data.observation.unseen:
         return release
     exact = leaking_joint(data.observation, release)

@@ -64,12 +64,8 @@ Reading = Callable[[Floats, float], Iterator[Row]]
 
 
 def on_support(data: LocalInformationPrivacyData, release: Release, margin: float) -> Channel | None:
-    """The release with its positive weights moved until it keeps its bounds with a relative margin, or None where that fails."""
-    if data.delta > 0 or not isinstance(release, Channel):
-        return None
-    if data.measured:
-        return mended(release, margin, of_divergences(data))
-    if len(data.polytope.kept) > MOST_ROWS:
+    """The release with its positive weights moved until it keeps the bounds at one joint with a relative margin, or None where that fails."""
+    if data.delta > 0 or not isinstance(release, Channel) or len(data.polytope.kept) > MOST_ROWS:
         return None
     return mended(release, margin, of_ratios(data))
 
