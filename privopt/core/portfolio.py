@@ -200,9 +200,9 @@ class Search(Generic[M]):
         return HOPE * soonest <= self.call.left or self._ends_surely(self.call.left / SLICE)
 
     def _first_answer(self, c: Candidate, soonest: float) -> float:
-        """Seconds in which the first answer is expected from a solver that may fit in what is left, where no proof does.
+        """Seconds in which the first answer is expected from a solver that may fit in what is left, where no proof may.
 
-        Or where only bounds do that are expected later than it: they may come without an answer.
+        Or where only bounds may that are expected later than it: they may come without an answer.
         """
         left = self.call.left
         if self._only_hope(c, left):
@@ -210,7 +210,8 @@ class Search(Generic[M]):
         if (
             self._answered
             or predicted(c) > NEARLY * left
-            or (soonest <= left and (self._ends_surely(left) or predicted(c) > soonest))
+            or (soonest <= left and self._ends_surely(left))
+            or (soonest <= NEARLY * left and predicted(c) > soonest)
         ):
             return 0.0
         others = [o for o in self.takers if o is not c and self._unfinished(o)]
