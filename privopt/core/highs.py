@@ -195,6 +195,7 @@ def minimise(
     tolerance : float
         On rows and on reduced costs, at least ``FINEST``.
     seconds : float
+        From now on, with writing the program down.
     method : "simplex" or "ipm"
         The simplex method, or interior points with a crossover to a vertex.
 
@@ -210,15 +211,16 @@ def minimise(
     """
     import highspy
 
+    until = time.monotonic() + seconds
     highs = silent_highs(
         {
             "solver": method,
             "primal_feasibility_tolerance": tolerance,
             "dual_feasibility_tolerance": tolerance,
-            "time_limit": min(max(seconds, 0.01), 1e9),
         }
     )
     highs.passModel(_written(cost, below, equal, lower, upper))
+    highs.setOptionValue("time_limit", min(max(until - time.monotonic(), 0.01), 1e9))
     highs.run()
     if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         return None

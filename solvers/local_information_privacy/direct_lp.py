@@ -137,18 +137,13 @@ class DirectLp(Solver[LocalInformationPrivacy]):
         """Propose the optimal channel with the multipliers of the bounds."""
         if (whole := whole_release(problem)) is not None:
             return whole
-        return _solved(problem, program(problem), 0.9 * budget.remaining)
+        return _solved(problem, program(problem), budget.earlier(0.1))
 
 
-def _solved(problem: LocalInformationPrivacy, lp: Program, seconds: float) -> Proposal:
+def _solved(problem: LocalInformationPrivacy, lp: Program, budget: Budget) -> Proposal:
     k, m = lp.cost.shape
-    solved = minimise(
-        lp.cost.ravel(),
-        Rows.sparse(lp.inequalities(), 0.0),
-        Rows.sparse(lp.equations(), lp.marginal),
-        tolerance=FINEST,
-        seconds=seconds,
-    )
+    below, equal = Rows.sparse(lp.inequalities(), 0.0), Rows.sparse(lp.equations(), lp.marginal)
+    solved = minimise(lp.cost.ravel(), below, equal, tolerance=FINEST, seconds=budget.remaining)
     if solved is None:
         late: dict[str, float | int | str] = {"vertices": 0, "stop": "HiGHS ended without an optimum"}
         return Proposal(problem.safe(), analytic_bound(problem), ANALYTIC, stats=late)
