@@ -32,6 +32,7 @@ from privopt.solvers.local_information_privacy.cuts.exceptions import with_excep
 from privopt.solvers.local_information_privacy.cuts.layered import Layered
 from privopt.solvers.local_information_privacy.cuts.layers import FEW
 from privopt.solvers.local_information_privacy.cuts.mixtures import Curved, Mixtures, OverSet
+from privopt.solvers.local_information_privacy.cuts.plateaus import Plateaus
 from privopt.solvers.local_information_privacy.direct_lp import DirectLp
 
 WALKING = 0.45
@@ -55,7 +56,10 @@ LAYING = 0.1
 EARLY = 0.15
 """Share of the time that cuts may take there at first."""
 
-DESCENDING = 0.4
+LEANING, ALONE = 0.22, 0.7
+"""When releases of two levels are no longer sought, as shares of the time: before descents, and where tables are too large for these."""
+
+DESCENDING = 0.42
 """When descents end that seek what these leave open, as a share of the time."""
 
 LARGE = 200
@@ -206,6 +210,8 @@ class _Rounds:
             self.cuts.mix(posteriors)
             if self.closed(self.bound) or not new:
                 return self.answer("no joint breaks the bounds")
+            if self.rounds == 1 and self.problem.ambiguity is not None:
+                Plateaus(self.cuts, self.budget.seed).run(self.until(LEANING))
             took = time.monotonic() - begun  # the next program has more rows
             if self.until(0.95).remaining <= took:
                 return self.answer("out of time")
@@ -215,13 +221,18 @@ class _Rounds:
         if independent(self.problem) and whole_release(self.problem.relaxed(())) is None:
             return self.answer("the bounds leave no room")
         layers = self._layers()
-        if layers is None:
+        if self.problem.ambiguity is None:
             return self.answer(self._cut(WALKING))
         self.part = EARLY
         stop = self._cut(WALKING)
         self.part = 1.0
         if self._enough() or self.budget.remaining == 0:
             return self.answer(stop)
+        plateaus = Plateaus(self.cuts, self.budget.seed)
+        if layers is None:
+            plateaus.run(self.until(ALONE))
+            return self.answer(self._cut(LATER))
+        plateaus.run(self.until(LEANING))
         allowed = Allowed(layers)
         Descents(allowed, self.cuts, self.budget.seed).run(self.until(DESCENDING))
         secrets, symbols = self.problem.sizes[:2]

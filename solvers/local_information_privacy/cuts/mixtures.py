@@ -34,7 +34,7 @@ CRUMB = 1e-10
 """Probability of a release at an observation, as a share of that on average, that drawing it inside left: the repair does better."""
 
 INSIDE = 1e-12
-"""How far inside such a bound posteriors are drawn, relative to it."""
+"""How far inside a bound posteriors are drawn, relative to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +180,7 @@ class OverSet(Mixtures):
     def shares(self, posteriors: Floats) -> Floats:
         """How much of each posterior keeps the bounds at every joint."""
         spread = self.rows.reader.spread(self.rows.columns(posteriors), self.problem.notion)
-        return spread.shares(np.ones(len(posteriors)), inside(self.problem))
+        return spread.shares(np.ones(len(posteriors)), inside(self.problem, INSIDE))
 
     def broken(self, posterior: Floats) -> Bound | None:
         """The bound on a lift that a posterior breaks most, at the prior of the set that is worst for it."""
