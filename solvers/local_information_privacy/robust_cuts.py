@@ -56,7 +56,7 @@ LAYING = 0.1
 EARLY = 0.15
 """Share of the time that cuts may take there at first."""
 
-LEANING, ALONE = 0.22, 0.7
+LEANING, ALONE = 0.2, 0.7
 """When releases of two levels are no longer sought, as shares of the time: before descents, and where tables are too large for these."""
 
 DESCENDING = 0.42
@@ -90,8 +90,8 @@ class RobustCuts(Solver[LocalInformationPrivacy]):
     that keep a divergence. Column generation, or one linear program for a distortion, solves each round, and its dual bounds
     what can be had on the whole set. Of the posteriors
     met, drawn towards the distribution of the observations until they keep the bounds, the best mixture is the answer. The sets are
-    those of Lopuhaa-Zwakenberg and Goseling (Entropy 2024). Where rows vary in intervals and cuts leave something open, posteriors
-    are sought by descents, and a tree over the layers of posteriors proves more for large tables and wide intervals. With delta > 0
+    those of Lopuhaa-Zwakenberg and Goseling (Entropy 2024). What cuts leave open over a set is sought among releases that are likelier
+    on a set of observations than elsewhere, by flips. Where rows vary in intervals posteriors are sought by descents, too, and a tree over the layers of posteriors proves more for large tables and wide intervals. With delta > 0
     a linear program mixes in posteriors that may break the bounds, and the bound is that of the nominal joint.
 
     Parameters
