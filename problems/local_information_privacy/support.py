@@ -65,9 +65,11 @@ Reading = Callable[[Floats, float], Iterator[Row]]
 
 def on_support(data: LocalInformationPrivacyData, release: Release, margin: float) -> Channel | None:
     """The release with its positive weights moved until it keeps the bounds at one joint with a relative margin, or None where that fails."""
-    if data.delta > 0 or not isinstance(release, Channel) or len(data.polytope.kept) > MOST_ROWS:
+    if data.delta > 0 or not isinstance(release, Channel):
         return None
-    return mended(release, margin, of_ratios(data))
+    if data.notion == "ldp" and not data.further_rows:
+        return mended(release, margin, of_pairs(data))
+    return None if len(data.polytope.kept) > MOST_ROWS else mended(release, margin, of_lifts(data))
 
 
 def mended(release: Channel, margin: float, read: Reading) -> Channel | None:
@@ -99,8 +101,33 @@ def _read_at(matrix: Floats, row: Row) -> Row:
     return row._replace(value=float(row.coefficients @ matrix[row.held, row.release]))
 
 
-def of_ratios(data: LocalInformationPrivacyData) -> Reading:
-    """The bounds on the lifts, or ratios, at one joint."""
+def of_pairs(data: LocalInformationPrivacyData) -> Reading:
+    """The bound on the ratios of all pairs of values at one joint: of each release, with the least and with the largest probability."""
+    table = data.observation.leaking.table
+    given = table[table.sum(axis=1) > 0]
+    given = given / given.sum(axis=1, keepdims=True)
+    factor = float(np.exp(min(data.budget, LARGEST)))
+
+    def read(matrix: Floats, within: float) -> Iterator[Row]:
+        chances = given @ matrix
+        top, least = chances.argmax(axis=0), chances.argmin(axis=0)
+        near = chances.max(axis=0) - factor * chances.min(axis=0) > -within * chances.max(axis=0)
+        for y in np.flatnonzero(near & (chances.max(axis=0) > 0)).tolist():
+            held, column = np.flatnonzero(matrix[:, y]), chances[:, y]
+            size = float(2.0 * column[top[y]])
+            high = np.flatnonzero(column - factor * column[least[y]] > -within * size)
+            low = np.flatnonzero(column[top[y]] - factor * column > -within * size)
+            pairs = [(s, int(least[y])) for s in high.tolist()]
+            pairs += [(int(top[y]), t) for t in low.tolist() if t != least[y]]
+            for s, t in pairs:
+                row = given[s, held] - factor * given[t, held]
+                yield Row(y, held, row, float(column[s] - factor * column[t]), size)
+
+    return read
+
+
+def of_lifts(data: LocalInformationPrivacyData) -> Reading:
+    """The bounds on the lifts at one joint."""
     rows = posterior_rows(data) * data.observation.p_w
 
     def read(matrix: Floats, within: float) -> Iterator[Row]:
