@@ -9,6 +9,7 @@ still sum to 1. An optimum at a vertex has as many weights as equations. The lea
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -28,8 +29,8 @@ MOST_MISSED, MOST_CHANGE = 1e5, 1e9
 """Margins by which a bound may be missed, and by which a small weight may change relatively: beyond, it is not rounding."""
 LIMIT = 1e-3
 """The same for both whatever the margin."""
-LEAST_MARGIN = 2.0**-48
-"""A relative margin below it is lost in the sums of a row."""
+VERTEX, LEAST_MARGIN = 2.0**-44, 2.0**-48
+"""The relative margin at a vertex, and one below which it is lost in the sums of a row."""
 MOST_ROWS = 4000
 """Bounds beyond which none is looked at: so many pairs of values of the secret cost more than a mixture."""
 MOST_EQUATIONS = 12_000
@@ -43,6 +44,12 @@ SUMS = 1e-9
 """What rows may miss 1 by before they are divided by their sums; the bounds are read after."""
 ROUNDS = 4
 """Solutions at most: each looks at the bounds, too, that the one before broke."""
+CROSSINGS = (1e-5, 1e-6, 1e-7, 1e-8)
+"""Weights that are left out at a vertex, tried one after the other."""
+MET = 1e-6
+"""How near a bound is, relatively, that is met at a vertex."""
+MOVED = 1e-2
+"""What other weights may change by, relatively, for that."""
 LARGEST = 700.0
 """Levels above this bound nothing."""
 
@@ -65,27 +72,73 @@ Reading = Callable[[Floats, float], Iterator[Row]]
 
 def on_support(data: LocalInformationPrivacyData, release: Release, margin: float) -> Channel | None:
     """The release with its positive weights moved until it keeps the bounds at one joint with a relative margin, or None where that fails."""
-    if data.delta > 0 or not isinstance(release, Channel):
+    if not isinstance(release, Channel) or (read := _reading(data)) is None:
+        return None
+    return mended(release, margin, read)
+
+
+def _reading(data: LocalInformationPrivacyData) -> Reading | None:
+    """The bounds at one joint; None where they are too many, or may be broken."""
+    if data.delta > 0:
         return None
     if data.notion == "ldp" and not data.further_rows:
-        return mended(release, margin, of_pairs(data))
-    return None if len(data.polytope.kept) > MOST_ROWS else mended(release, margin, of_lifts(data))
+        return of_pairs(data)
+    return None if len(data.polytope.kept) > MOST_ROWS else of_lifts(data)
+
+
+def at_vertex(data: LocalInformationPrivacyData, release: Channel, seconds: float) -> Channel:
+    """A release from strictly inside, moved to the vertex that it is near; the release itself where none is found in some seconds.
+
+    Weights below a threshold become 0 and bounds that are nearly met are met, as where an interior-point method crosses over.
+    What that costs or gains is for the caller to judge.
+    """
+    matrix, read, until = np.asarray(release.matrix), _reading(data), time.monotonic() + seconds
+    if read is None:
+        return release
+    for threshold in CROSSINGS:
+        kept = np.where(matrix > threshold, matrix, 0.0)
+        if (kept.sum(axis=1) < 0.5).any():
+            continue
+        kept /= kept.sum(axis=1, keepdims=True)
+        thin = Channel(kept, release.inputs, release.outputs, simulation_only=release.simulation_only)
+        for meet in (True, False):
+            if time.monotonic() > until:
+                return release
+            limits = _Limits(min(threshold, MET), 100 * threshold, MOVED, meet)
+            if (moved := _mended(thin, VERTEX, read, limits)) is not None:
+                return moved
+    return release
 
 
 def mended(release: Channel, margin: float, read: Reading) -> Channel | None:
     """The release with its positive weights moved until no bound is missed, by a margin; None where that fails."""
-    matrix, relative = np.asarray(release.matrix), max(margin, LEAST_MARGIN)
+    relative = max(margin, LEAST_MARGIN)
     missed, most = (min(LIMIT, times * relative) for times in (MOST_MISSED, MOST_CHANGE))
-    rows: list[Row] = []
-    for row in read(matrix, NEAR * relative):
+    return _mended(release, relative, read, _Limits(NEAR * relative, missed, most))
+
+
+class _Limits(NamedTuple):
+    """How near bounds are looked at, by how much they may be missed, and weights may change, relatively."""
+
+    near: float
+    missed: float
+    change: float
+    meet: bool = False
+    """Whether bounds that are near are met, even where they are not missed."""
+
+
+def _mended(release: Channel, relative: float, read: Reading, limits: _Limits) -> Channel | None:
+    """The same within limits."""
+    matrix, rows = np.asarray(release.matrix), list[Row]()
+    for row in read(matrix, limits.near):
         rows.append(row)
-        if row.value > missed * row.size or len(rows) + len(matrix) > MOST_EQUATIONS:
+        if row.value > limits.missed * row.size or len(rows) + len(matrix) > MOST_EQUATIONS:
             return None
     for _ in range(ROUNDS if rows else 0):
-        change = _least_change(matrix, rows, relative)
+        change = _least_change(matrix, rows, relative, meet=limits.meet)
         moved = matrix * (1.0 + change)
         sums = moved.sum(axis=1, keepdims=True)
-        if np.abs(change).max() > most or np.abs(sums - 1.0).max() > SUMS:
+        if np.abs(change).max() > limits.change or np.abs(sums - 1.0).max() > SUMS:
             return None
         moved /= sums
         broken = list(read(moved, relative / 4))
@@ -178,7 +231,7 @@ def of_set(reader: SetReader, notion: str, levels: tuple[float, float]) -> Readi
     return read
 
 
-def _least_change(matrix: Floats, rows: list[Row], relative: float) -> Floats:
+def _least_change(matrix: Floats, rows: list[Row], relative: float, *, meet: bool) -> Floats:
     """Relative changes of the positive weights, of least norm, that move every bound inside and keep the sums of the rows of the matrix."""
     symbols, releases = np.nonzero(matrix)
     number = np.zeros(matrix.shape, dtype=np.int64)
@@ -189,7 +242,7 @@ def _least_change(matrix: Floats, rows: list[Row], relative: float) -> Floats:
         where.append(np.full(len(held), i))
         used.append(number[held, y])
         values.append(coefficients * matrix[held, y] / size)
-        right[i] = min(0.0, -relative - value / size)
+        right[i] = -relative - value / size if meet else min(0.0, -relative - value / size)
     entries = tuple(np.concatenate(part) for part in (where, used, values))
     change = np.zeros(matrix.shape)
     change[symbols, releases] = _least_norm(entries, (len(right), len(symbols)), right)

@@ -28,6 +28,9 @@ from privopt.arrays import Floats
 from privopt.core.solver import Budget
 from privopt.solvers.common.inverses import MOST_NUMBERS, REGULAR, Blocks, Inverse, Single, Size, Thin, Whole
 
+NEAR = "the gap is small"
+"""Why a search ends that has reached its aim."""
+
 MOST_STEPS = 150
 """Newton steps after which it ends in any case."""
 

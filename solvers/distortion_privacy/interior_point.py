@@ -19,7 +19,8 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
-from privopt.solvers.common.interior import Answer, Interior, Limit, State
+from privopt.solvers.common.crossover import crossed
+from privopt.solvers.common.interior import NEAR, Answer, Interior, Limit, State
 from privopt.solvers.common.inverses import MOST_NUMBERS, Blocks, Size
 from privopt.solvers.distortion_privacy._bound import better_bound
 from privopt.solvers.distortion_privacy._silent import projected_release
@@ -177,7 +178,7 @@ class _Target:
         else:
             size = abs(float(problem.costs.least) * problem.magnitude + value)
             near = value - bound <= self.share * size
-        return "the gap is small" if near else ""
+        return NEAR if near else ""
 
 
 def _ratios(space: Space, budget: Budget) -> Proposal:
@@ -189,9 +190,10 @@ def _ratios(space: Space, budget: Budget) -> Proposal:
     )
     dual = bands(space, answer.proof)
     bound = space.problem.check_bound(-math.inf, dual)
-    return Proposal(
-        inner_release(space, _matrix(space, answer)), bound, dual, stats=_stats(answer.steps, answer.stop)
-    )
+    release = inner_release(space, _matrix(space, answer))
+    if answer.stop == NEAR:
+        release = crossed(space.problem, space.problem.ratios(level), release, budget)
+    return Proposal(release, bound, dual, stats=_stats(answer.steps, answer.stop))
 
 
 def _guess(space: Space, budget: Budget) -> Proposal:

@@ -13,7 +13,8 @@ from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.common.interior import Interior
+from privopt.solvers.common.crossover import crossed
+from privopt.solvers.common.interior import NEAR, Interior
 from privopt.solvers.common.inverses import MOST_NUMBERS, Blocks, Size
 from privopt.solvers.local_information_privacy.answer import (
     ANALYTIC,
@@ -90,6 +91,8 @@ class InteriorPoint(Solver[LocalInformationPrivacy]):
             answer = known.program.solve(known.program.start(known.centre), until, known.near)
         joint = answer.state.x[:, : len(known.marginal)].T * known.marginal[:, None]
         channel = problem.answer(matrix_from_joint(problem, joint, negligible=0.0))
+        if answer.stop == NEAR:
+            channel = crossed(problem, problem, channel, budget)
         stats: dict[str, float | int | str] = {"iterations": answer.steps, "vertices": 0, "stop": answer.stop}
         if problem.delta > 0:
             return Proposal(channel, analytic_bound(problem), ANALYTIC, stats=stats)
@@ -183,7 +186,7 @@ class _Known:
     def near(self, value: float, bound: float) -> str:
         """Why to stop, if the gap is small."""
         small = (value - bound) * self.unit <= TARGET * abs(self.least + value * self.unit)
-        return "the gap is small" if small else ""
+        return NEAR if small else ""
 
     def multipliers(self, u: Floats) -> Floats:
         """Those of the posterior rows, one row a release, from those of the blocks, shape (n_y, sides, n_s)."""

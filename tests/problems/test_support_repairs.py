@@ -11,10 +11,13 @@ import pytest
 import privopt as po
 from privopt.core.dispatch import fitness
 from privopt.core.registry import find_solver
+from privopt.core.solver import Budget
 from privopt.mechanisms import Channel
 from privopt.problems.information_support import information_slopes, sibson_slopes
 from privopt.problems.local_information_privacy import divergences
+from privopt.problems.local_information_privacy.support import at_vertex
 from privopt.problems.robust_reading import SetReader
+from privopt.solvers.common.crossover import crossed
 
 SHAPES = [(2, 8), (3, 12), (4, 15)]
 SAMPLES = [(shape, seed) for shape in SHAPES for seed in range(3)]
@@ -198,3 +201,28 @@ def sampled(ambiguity: po.JointAmbiguity, rng: np.random.Generator) -> list[po.J
             share /= 2
         members.append(po.JointDistribution((1 - share) * nominal + share * other))
     return members
+
+
+@pytest.mark.parametrize("notion", ["lip", "ldp"])
+@pytest.mark.parametrize("seed", range(4))
+def test_interior_points_end_at_the_vertex_of_the_linear_program(notion: str, seed: int) -> None:
+    """As few numbers as HiGHS has at its vertex, and as good an answer: with random costs there is one optimum."""
+    joint = table((4, 40), seed)
+    costs = np.random.default_rng(seed).random((40, 40))
+    for problem in (
+        po.LocalInformationPrivacy(joint, epsilon=0.7, notion=notion, utility=costs),
+        po.DistortionPrivacy(joint, costs, max_leakage=0.7, leakage=notion),
+    ):
+        best = po.solve(problem, solver="direct-lp", time_limit=20)
+        ours = po.solve(problem, solver="interior-point", time_limit=20)
+        assert ours.certified
+        assert ours.objective == pytest.approx(best.objective, rel=1e-7)
+        used = int((ours.mechanism.matrix > 0).sum())
+        assert used <= int((best.mechanism.matrix > 0).sum()) + 4
+
+
+def test_a_release_far_from_any_vertex_stays() -> None:
+    problem = po.LocalInformationPrivacy(table((3, 8), 1), epsilon=0.7, utility=hamming(8))
+    inside = Channel(np.full((8, 8), 0.125))
+    assert at_vertex(problem, inside, 1.0) is inside
+    assert crossed(problem, problem, inside, Budget()) is inside
