@@ -264,7 +264,9 @@ def _least_norm(entries: tuple[NDArray[Any], ...], shape: tuple[int, int], right
     scales = 1.0 / np.where(lengths > 0, lengths, 1.0)
     scaled = diags_array(scales) @ system
     factors = splu((scaled @ scaled.T + DAMPING * eye_array(len(right))).tocsc())
-    solved = np.zeros(shape[1])
+    solved: Floats = np.zeros(shape[1])
     for _ in range(STEPS):
-        solved += scaled.T @ factors.solve(scales * right - scaled @ solved)
+        solved = np.asarray(
+            solved + scaled.T @ factors.solve(scales * right - scaled @ solved), dtype=np.float64
+        )
     return solved
