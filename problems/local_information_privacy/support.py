@@ -255,7 +255,7 @@ def _least_norm(entries: tuple[NDArray[Any], ...], shape: tuple[int, int], right
     if shape[0] * shape[1] <= MOST_DENSE:
         dense = np.zeros(shape)
         dense[where, used] = values
-        return np.asarray(np.linalg.lstsq(dense, right, rcond=None)[0])
+        return np.asarray(np.linalg.lstsq(dense, right, rcond=None)[0], dtype=np.float64)
     from scipy.sparse import coo_array, diags_array, eye_array
     from scipy.sparse.linalg import splu
 
