@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from privopt.benchmarks.data import joints
 from privopt.benchmarks.runner.case import register_cases
 from privopt.benchmarks.suites.post_randomisation import grouped, ordered, random_column
 from privopt.core.problem import Problem
-from privopt.models import JointDistribution, ObservedJoint
+from privopt.models import JointAmbiguity, JointDistribution, ObservedJoint
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.problems.pointwise_maximal_leakage.problem import PointwiseMaximalLeakage
@@ -67,6 +68,33 @@ def rare(n_s: int, n_x: int, share: float) -> JointDistribution:
     return JointDistribution.normalised(cells)
 
 
+def counts_of_weak(n_s: int, n_x: int, rows: int) -> JointAmbiguity:
+    """The set around counts whose rows hardly differ; the last value of the secret is seldom counted.
+
+    Examples
+    --------
+    >>> counts_of_weak(3, 4, 1000).nominal.table.shape
+    (3, 4)
+    """
+    rng = np.random.default_rng([n_s, n_x, rows])
+    base = rng.dirichlet(np.full(n_x, 3.0))
+    sizes = [rows] * (n_s - 1) + [20]
+    return JointAmbiguity.from_counts([rng.multinomial(size, rng.dirichlet(300 * base)) for size in sizes])
+
+
+def counts_of_random(n_s: int, n_x: int, rows: int) -> JointAmbiguity:
+    """The set around counts of a random table.
+
+    Examples
+    --------
+    >>> counts_of_random(3, 4, 1000).nominal.table.shape
+    (3, 4)
+    """
+    rng = np.random.default_rng([n_s, n_x, rows])
+    cells = rng.multinomial(rows, rng.dirichlet(np.ones(n_s * n_x)))
+    return JointAmbiguity.from_counts(cells.reshape(n_s, n_x))
+
+
 def _lip(n_s: int, n_x: int, epsilon: float = 1.0, seed: int = 0) -> Problem[Any]:
     return LocalInformationPrivacy(joints.random_joint(n_s, n_x, seed), epsilon)
 
@@ -77,6 +105,10 @@ def _sparse(n_s: int, n_x: int, epsilon: float = 1.0) -> Problem[Any]:
 
 def _counted(n_s: int, n_x: int, rows: int, epsilon: float = 1.0) -> Problem[Any]:
     return LocalInformationPrivacy(joints.counted_joint(n_s, n_x, rows), epsilon)
+
+
+def _over_set(counts: Callable[[int, int, int], JointAmbiguity], n_s: int, n_x: int) -> Problem[Any]:
+    return LocalInformationPrivacy(counts(n_s, n_x, 10_000), 1.0)
 
 
 def _survey(epsilon: float) -> Problem[Any]:
@@ -177,6 +209,10 @@ register_cases(
         ("ldp-5x20", "", partial(_ldp, 5, 20)),
         ("ldp-20x60", "", partial(_ldp, 20, 60)),
         ("ldp-1200x20", "", partial(_ldp, 1200, 20)),
+        ("set-4x20", "", partial(_over_set, counts_of_random, 4, 20)),
+        ("set-10x50", "", partial(_over_set, counts_of_random, 10, 50)),
+        ("set-weak-4x24", "", partial(_over_set, counts_of_weak, 4, 24)),
+        ("set-weak-8x60", "", partial(_over_set, counts_of_weak, 8, 60)),
         ("secrets-3000x10", "", partial(_lip, 3000, 10)),
         ("delta-4x12", "", partial(_delta, 4, 12)),
         ("delta-5x12", "", partial(_delta, 5, 12)),

@@ -33,6 +33,9 @@ LARGEST = 700.0
 CRUMB = 1e-10
 """Probability of a release at an observation, as a share of that on average, that drawing it inside left: the repair does better."""
 
+UNUSED = 1e-13
+"""Weights of posteriors up to this are rounding of the mixture."""
+
 INSIDE = 1e-12
 """How far inside a bound posteriors are drawn, relative to it."""
 
@@ -133,7 +136,7 @@ class Mixtures(ABC):
             return
         self.prices = mixture.prices
         if mixture.value < self.value:
-            used = mixture.weights > 0
+            used = mixture.weights > UNUSED
             self.value = mixture.value
             taken = self.pool[used] * (self.pool[used] > CRUMB * self.p)
             self.best = channel_from_posteriors(self.problem, mixture.weights[used], taken)
