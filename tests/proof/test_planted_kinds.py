@@ -9,7 +9,7 @@ from oracles.planted_kinds import POSED, accepted, campaign, files
 from privopt.proof.write import CHECKERS
 
 SEEDS = {
-    "lifts-values": 300, "lifts-chi2": 500, "lifts-average": 500,
+    "lifts-values": 300, "lifts-chi2": 700, "lifts-average": 700,
     "information-tree": 600, "funnel": 600, "bottleneck": 800,
 }  # fmt: skip
 """Errors in files that are mostly trees, where most of them change no claim."""

@@ -136,8 +136,10 @@ def test_the_search_proves_the_least_reduced_cost_and_no_bent_tree_proves_more(
             del bent[place]
         elif "slopes" in bent[place]:
             bent[place]["slopes"][int(rng.integers(3))] += float(rng.normal(0, 1))
-        else:
+        elif "t" in bent[place]:
             bent[place]["t"] *= float(rng.uniform(0.5, 1.5))
+        else:
+            bent[place] = {"slopes": rng.normal(0, 1, 3).tolist()}
         again = least_reduced_cost(cost, prices, bent, everywhere=True)
         assert again is None or again[0] <= least + 1e-9
     for leaf in ({"slopes": [0, 0]}, {"slopes": [0, 0, math.inf]}, {"slopes": "0"}, {"slopes": [0, 0, True]}):
