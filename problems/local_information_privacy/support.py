@@ -35,6 +35,8 @@ MOST_ROWS = 4000
 """Bounds beyond which none is looked at: so many pairs of values of the secret cost more than a mixture."""
 MOST_EQUATIONS = 12_000
 """Beyond which their factors need not be sparse."""
+MOST_ENTRIES = 2_000_000
+"""Numbers of a sparse system that are written down: 100 MB, with their factors several times that."""
 MOST_DENSE = 100_000
 """Numbers of a system up to which it is solved as a dense one."""
 DAMPING = 1e-12
@@ -130,9 +132,11 @@ class _Limits(NamedTuple):
 def _mended(release: Channel, relative: float, read: Reading, limits: _Limits) -> Channel | None:
     """The same within limits."""
     matrix, rows = np.asarray(release.matrix), list[Row]()
+    entries = int(np.count_nonzero(matrix))
     for row in read(matrix, limits.near):
         rows.append(row)
-        if row.value > limits.missed * row.size or len(rows) + len(matrix) > MOST_EQUATIONS:
+        entries += len(row.held)
+        if row.value > limits.missed * row.size or _too_large(rows, matrix, entries):
             return None
     for _ in range(ROUNDS if rows else 0):
         change = _least_change(matrix, rows, relative, meet=limits.meet)
@@ -145,9 +149,14 @@ def _mended(release: Channel, relative: float, read: Reading, limits: _Limits) -
         if not broken:
             return Channel(moved, release.inputs, release.outputs, simulation_only=release.simulation_only)
         rows += [_read_at(matrix, row) for row in broken]
-        if len(rows) + len(matrix) > MOST_EQUATIONS:
+        entries += sum(len(row.held) for row in broken)
+        if _too_large(rows, matrix, entries):
             return None
     return None
+
+
+def _too_large(rows: list[Row], matrix: Floats, entries: int) -> bool:
+    return len(rows) + len(matrix) > MOST_EQUATIONS or entries > MOST_ENTRIES
 
 
 def _read_at(matrix: Floats, row: Row) -> Row:
