@@ -11,6 +11,7 @@ from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel
 from privopt.problems.local_information_privacy.data import FURTHER_ROWS, posterior_rows
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.common.crumbs import without_crumbs
 from privopt.solvers.local_information_privacy.answer import (
     NOT_INDEPENDENT,
     channel_from_posteriors,
@@ -32,9 +33,6 @@ MOST_OBSERVED = 3000
 
 JUDGING, MOST_KEPT = 8e-7, 0.3
 """Seconds of judging for each entry of a channel, and the share of the time that is kept for them at most."""
-
-CRUMB = 1e-10
-"""Probability of a release at an observation, as a share of that on average, that mixing with the average left."""
 
 SURE = 5.0
 """Predicted seconds up to which the gap is expected to close."""
@@ -127,7 +125,7 @@ def _mixture(problem: LocalInformationPrivacy, columns: Generation) -> Channel:
     last = columns.master
     near = last.costs - last.columns @ columns.prices < 1e-6
     used = (columns.weights > 0) | near
-    posteriors = last.columns[used] * (last.columns[used] > CRUMB * columns.p)
+    posteriors = without_crumbs(last.columns[used], columns.p)
     posteriors /= posteriors.sum(axis=1, keepdims=True)
     try:
         weights = master(posteriors, last.costs[used], columns.p).weights

@@ -16,6 +16,7 @@ from privopt.problems.local_information_privacy import divergences
 from privopt.problems.local_information_privacy.over_set import inside
 from privopt.problems.local_information_privacy.polytope import Cut
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.common.crumbs import without_crumbs
 from privopt.solvers.common.separation import Separation
 from privopt.solvers.local_information_privacy.answer import channel_from_posteriors
 from privopt.solvers.local_information_privacy.columns.master import master
@@ -29,9 +30,6 @@ BREAKS = 1e-10
 
 LARGEST = 700.0
 """Levels above this bound nothing."""
-
-CRUMB = 1e-10
-"""Probability of a release at an observation, as a share of that on average, that drawing it inside left: the repair does better."""
 
 UNUSED = 1e-13
 """Weights of posteriors up to this are rounding of the mixture."""
@@ -138,7 +136,7 @@ class Mixtures(ABC):
         if mixture.value < self.value:
             used = mixture.weights > UNUSED
             self.value = mixture.value
-            taken = self.pool[used] * (self.pool[used] > CRUMB * self.p)
+            taken = without_crumbs(self.pool[used], self.p)
             self.best = channel_from_posteriors(self.problem, mixture.weights[used], taken)
         if len(self.pool) > POOL:
             order = np.argsort(costs - self.pool @ mixture.prices, kind="stable")[:POOL]

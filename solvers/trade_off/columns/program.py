@@ -20,6 +20,7 @@ from privopt.mechanisms import Channel
 from privopt.models.channel_data import Release
 from privopt.problems.entropy_boxes import phi
 from privopt.problems.trade_off.problem import TradeOff
+from privopt.solvers.common.crumbs import without_crumbs
 
 RARE = 1e-9
 """Linear programs in floats do not notice probabilities below this; releases and bounds are for them as they are."""
@@ -40,9 +41,6 @@ UNUSED = 1e-13
 """Weights up to this are rounding."""
 
 MARGIN = 2.0**-50
-
-CRUMB = 1e-10
-"""Probability of a release at an observation, as a share of that on average, that is no part of the answer."""
 
 CHANNELS_ONLY = 'it proposes channels, this problem asks for form "merging"'
 
@@ -235,8 +233,7 @@ def channel_of(problem: TradeOff, weights: Floats, columns: Floats) -> Channel:
     """
     observed = problem.observation
     used = weights > UNUSED
-    shares = columns[used]
-    joint = weights[used, None] * np.where(shares > CRUMB * observed.p_w[observed.support], shares, 0.0)
+    joint = weights[used, None] * without_crumbs(columns[used], observed.p_w[observed.support])
     average = joint.sum(axis=1) / joint.sum()
     matrix = np.tile(average, (len(observed.p_w), 1))
     mass = joint.sum(axis=0)
