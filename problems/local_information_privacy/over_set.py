@@ -187,12 +187,9 @@ def repair(
     Else (1 - eta) W + eta P(y), P(y) the nominal distribution, with the least eta that does: at every joint of the set each ratio
     moves towards 1. Symbols outside the whole set are then covered.
     """
-    read = of_set(reader, data.notion, inside(data))
-    if data.delta == 0 and isinstance(release, Channel) and read is not None:
-        mixed = mended(release, margin, read) or _mixed(data, reader, release, margin)
-    else:
-        mixed = _mixed(data, reader, release, margin)
-    return _covered(data, ambiguity, mixed)
+    read = of_set(reader, data.notion, inside(data)) if data.delta == 0 else None
+    nearest = mended(release, margin, read) or _mixed(data, reader, release, margin)
+    return _covered(data, ambiguity, nearest)
 
 
 def _mixed(data: LocalInformationPrivacyData, reader: SetReader, release: Release, margin: float) -> Release:

@@ -145,8 +145,7 @@ def repair(data: LocalInformationPrivacyData, release: Release, margin: float) -
     Else (1 - eta) W + eta P(y), with the least eta that does, nearly: every posterior of the secret moves straight towards the
     prior, and the divergence falls all the way.
     """
-    nearest = mended(release, margin, of_divergences(data)) if isinstance(release, Channel) else None
-    release = nearest or _mixed(data, release, margin)
+    release = mended(release, margin, of_divergences(data)) or _mixed(data, release, margin)
     if not data.observation.unseen:
         return release
     exact = leaking_joint(data.observation, release)

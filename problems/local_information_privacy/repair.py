@@ -26,8 +26,8 @@ ROUNDING = 2.0**-49
 def repair(data: LocalInformationPrivacyData, release: Release, margin: float) -> Release:
     """A release near the one proposed that keeps the bounds times (1 - margin), with the same zeros where rounding alone broke them.
 
-    Else (1 - eta) W + eta P(y), with the least eta that does. Every lift moves straight towards 1, l -> 1 + (1 - eta)(l - 1), and P(y) stays, so the least eta has
-    a closed form. With delta > 0 it is found by bisection. Symbols of probability 0 are then covered.
+    Else (1 - eta) W + eta P(y), with the least eta that does. Every lift moves straight towards 1,
+    l -> 1 + (1 - eta)(l - 1), and P(y) stays, so the least eta has a closed form. With delta > 0 it is found by bisection. Symbols of probability 0 are then covered.
     """
     if (mended := on_support(data, release, margin)) is not None:
         return covered(data, mended)

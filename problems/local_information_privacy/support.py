@@ -73,10 +73,8 @@ Reading = Callable[[Floats, float], Iterator[Row]]
 
 
 def on_support(data: LocalInformationPrivacyData, release: Release, margin: float) -> Channel | None:
-    """The release with its positive weights moved until it keeps the bounds at one joint with a relative margin, or None where that fails."""
-    if not isinstance(release, Channel) or (read := _reading(data)) is None:
-        return None
-    return mended(release, margin, read)
+    """The release with its positive weights moved until it keeps the bounds at one joint, by a margin; None where that fails."""
+    return mended(release, margin, _reading(data))
 
 
 def _reading(data: LocalInformationPrivacyData) -> Reading | None:
@@ -112,8 +110,10 @@ def at_vertex(data: LocalInformationPrivacyData, release: Channel, seconds: floa
     return release
 
 
-def mended(release: Channel, margin: float, read: Reading) -> Channel | None:
-    """The release with its positive weights moved until no bound is missed, by a margin; None where that fails."""
+def mended(release: Release, margin: float, read: Reading | None) -> Channel | None:
+    """The release with its positive weights moved until no bound is missed, by a margin; None where that fails, or bounds are not known."""
+    if read is None or not isinstance(release, Channel):
+        return None
     relative = max(margin, LEAST_MARGIN)
     missed, most = (min(LIMIT, times * relative) for times in (MOST_MISSED, MOST_CHANGE))
     return _mended(release, relative, read, _Limits(NEAR * relative, missed, most))

@@ -14,8 +14,8 @@ from privopt.core.solver import Proposal
 from privopt.mechanisms import Channel
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 
-CRUMB, TAIL = 1e-12, 1e-9
-"""Probabilities up to which a cell is rounding, where ratios are bounded and where an information is, of which it changes little."""
+OF_RATIOS, OF_INFORMATIONS = 1e-12, 1e-9
+"""Probabilities up to which a cell is rounding: where ratios are bounded, and where an information is, which it hardly changes."""
 NEGLIGIBLE = 1e-9
 """Releases and entries with less probability than this are dropped from what a back end returns."""
 
@@ -79,7 +79,7 @@ class Space:
 
     def release(self, matrix: Floats) -> Channel:
         """The channel of a matrix on the observations seen, cleaned; unseen ones get the distribution of the output."""
-        least = CRUMB if self.problem.order is None else TAIL
+        least = OF_RATIOS if self.problem.order is None else OF_INFORMATIONS
         kept = np.where(self.open & (matrix > least), matrix, 0.0)
         rare = self.weights @ kept < NEGLIGIBLE
         needed = np.where(rare, 0.0, kept).sum(axis=1) < 0.5

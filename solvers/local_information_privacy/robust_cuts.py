@@ -91,8 +91,8 @@ class RobustCuts(Solver[LocalInformationPrivacy]):
     what can be had on the whole set. Of the posteriors
     met, drawn towards the distribution of the observations until they keep the bounds, the best mixture is the answer. The sets are
     those of Lopuhaa-Zwakenberg and Goseling (Entropy 2024). What cuts leave open over a set is sought among releases that are likelier
-    on a set of observations than elsewhere, by flips. Where rows vary in intervals posteriors are sought by descents, too, and a tree over the layers of posteriors proves more for large tables and wide intervals. With delta > 0
-    a linear program mixes in posteriors that may break the bounds, and the bound is that of the nominal joint.
+    on a set of observations than elsewhere, by flips. Where rows vary in intervals posteriors are sought by descents, too, and a
+    tree over the layers of posteriors proves more for large tables and wide intervals. With delta > 0 a linear program mixes in posteriors that may break the bounds, and the bound is that of the nominal joint.
 
     Parameters
     ----------
@@ -210,9 +210,9 @@ class _Rounds:
             self.cuts.mix(posteriors)
             if self.closed(self.bound) or not new:
                 return self.answer("no joint breaks the bounds")
+            took = time.monotonic() - begun  # the next program has more rows
             if self.rounds == 1 and self.problem.ambiguity is not None:
                 Plateaus(self.cuts, self.budget.seed).run(self.until(LEANING))
-            took = time.monotonic() - begun  # the next program has more rows
             if self.until(0.95).remaining <= took:
                 return self.answer("out of time")
 
