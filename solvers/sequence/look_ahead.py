@@ -96,7 +96,7 @@ class LookAhead(Solver[SequenceInformationPrivacy]):
         policy = _prepared(problem) if problem.horizon <= PREPARED else problem.answer(self.name)
         bound, dual, stats = -math.inf, None, dict[str, float | int | str]()
         posteriors = grid(POINTS[0])
-        later = np.zeros(len(posteriors))
+        later = _begin(problem, posteriors)
         for points, share in zip(POINTS, SHARES, strict=True):
             begun = time.monotonic()
             if points > len(posteriors):
@@ -134,6 +134,13 @@ def placed(posteriors: Floats, values: Floats, points: int) -> Floats:
     found: Floats = np.interp(np.linspace(0.0, heights[-1], points), heights, posteriors)
     found[0], found[-1] = 0.0, 1.0
     return found
+
+
+def _begin(problem: SequenceInformationPrivacy, posteriors: Floats) -> Floats:
+    """What is to come costs nothing at the end of a horizon; in the long run estimates are near what it costs."""
+    if not problem.lasting:
+        return np.zeros(len(posteriors))
+    return ahead_of(problem, posteriors).settled(FOLLOWED, SETTLED)
 
 
 def _dual(

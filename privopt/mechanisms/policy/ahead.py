@@ -18,6 +18,7 @@ Policies are found by these estimates; what they cost at least is proved elsewhe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
@@ -127,14 +128,54 @@ class Ahead:
 
     def estimate(self, later: Floats) -> Floats:
         """The least cost at the images if what follows costs ``later`` there and is linear in between: no bound."""
+        return np.min([pair.charges(slopes) for pair, slopes, _ in self._pairs(later)], axis=0)
+
+    def _pairs(self, later: Floats) -> Iterator[tuple[Pair, Floats, tuple[int, int]]]:
+        """Every release for posteriors below with every one for those above, and their best slopes at the images."""
         f, images = self.costs(later), self.places(self.images)
-        least = np.full(len(later), np.inf)
-        for left, right in permutations(range(len(f)), 2):
-            pair = Pair(self, f[left], f[right], images)
-            slopes = pair.slopes(self._guesses.get((left, right), np.zeros(len(later))))
-            self._guesses[left, right] = slopes
-            least = np.minimum(least, pair.charges(slopes))
-        return least
+        for names in permutations(range(len(f)), 2):
+            pair = Pair(self, f[names[0]], f[names[1]], images)
+            self._guesses[names] = slopes = pair.slopes(self._guesses.get(names, np.zeros(len(later))))
+            yield pair, slopes, names
+
+    def settled(self, rounds: int, close: float) -> Floats:
+        """What many later releases cost at the images, but for a constant, by rounds of policy iteration.
+
+        Each round follows the releases that are best for the costs so far through the long run, a linear system; it is a step of value
+        iteration where that has no solution or was of no use. They have settled where one more release costs nearly the same from every belief.
+
+        R. A. Howard, "Dynamic Programming and Markov Processes".
+        """
+        later, before = np.zeros(len(self.posteriors)), np.inf
+        for _ in range(rounds):
+            after, told, following = self._best(later)
+            gain = after - later
+            apart = float(gain.max() - gain.min())
+            if apart <= close * np.abs(gain).max():
+                return after - after.min()
+            lasting = _in_the_long_run(told, following) if apart < before else None
+            later, before = after if lasting is None else lasting, apart
+            later = later - later.min()
+        return later
+
+    def _best(self, later: Floats) -> tuple[Floats, Floats, Floats]:
+        """The least cost at the images, how much of it the release itself costs, and where it leads, a row of weights for each."""
+        z, images, count = self.posteriors, self.images, len(later)
+        least, told, following = np.full(count, np.inf), np.zeros(count), np.zeros((count, count))
+        for pair, slopes, names in self._pairs(later):
+            charges, (low, high) = pair.charges(slopes), pair.ends(slopes)
+            apart = high - low
+            split = apart > SAME
+            above = np.where(split, (images - low) / np.where(split, apart, 1.0), 0.0)
+            better = charges < least
+            least[better] = charges[better]
+            costs, leads = np.zeros(count), np.zeros((count, count))
+            for name, share, posterior in ((names[0], 1.0 - above, low), (names[1], above, high)):
+                first, second = self.cost[:, name]
+                costs += share * (first + posterior * (second - first))
+                leads += share[:, None] * hats(z, posterior)
+            told[better], following[better] = costs[better], leads[better]
+        return least, told, following
 
     @cached_property
     def _guesses(self) -> dict[tuple[int, int], Floats]:
@@ -199,11 +240,15 @@ class Pair:
                 rows, left, right = rows[apart], left.at(apart), right.at(apart)
         return best
 
+    def ends(self, slopes: Floats) -> tuple[Floats, Floats]:
+        """The posterior of the left and of the right release that attain the bound of slopes (M,)."""
+        left, right = self._sides
+        return left.best(slopes)[1], right.best(slopes)[1]
+
     def best(self) -> tuple[Floats, Floats, Floats]:
         """The least cost at each belief, nearly, and the posterior of the left and of the right release that attain it."""
         slopes = self.slopes(np.zeros(len(self.places.beliefs)))
-        left, right = self._sides
-        return self.charges(slopes), left.best(slopes)[1], right.best(slopes)[1]
+        return self.charges(slopes), *self.ends(slopes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,3 +294,31 @@ def interpolated(grid: Floats, values: Floats, at: Floats) -> Floats:
     share = (at - grid[k]) / (grid[k + 1] - grid[k])
     between: Floats = values[k] + share * (values[k + 1] - values[k])
     return between
+
+
+def hats(grid: Floats, at: Floats) -> Floats:
+    """The weights of points of a grid, a row for each place between them, with which values there are interpolated.
+
+    Examples
+    --------
+    >>> hats(np.array([0.0, 0.5, 1.0]), np.array([0.25, 1.0])).tolist()
+    [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
+    """
+    k = (np.searchsorted(grid, at, side="right") - 1).clip(0, len(grid) - 2)
+    share, rows = (at - grid[k]) / (grid[k + 1] - grid[k]), np.arange(len(at))
+    weights = np.zeros((len(at), len(grid)))
+    weights[rows, k], weights[rows, k + 1] = 1.0 - share, share
+    return weights
+
+
+def _in_the_long_run(told: Floats, following: Floats) -> Floats | None:
+    """Costs relative to those of the first state, where each costs ``told`` and leads to others by rows of weights; None without a solution."""
+    count = len(told)
+    system = np.eye(count) - following
+    system[:, 0] = 1.0  # the costs of the first state are 0, and its unknown is the mean cost
+    try:
+        found: Floats = np.linalg.solve(system, told)
+    except np.linalg.LinAlgError:
+        return None
+    found[0] = 0.0
+    return found if np.isfinite(found).all() else None

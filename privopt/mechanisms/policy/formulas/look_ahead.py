@@ -20,7 +20,7 @@ from privopt.mechanisms.policy.setting import Setting
 POINTS = 129
 """Posteriors of the grid."""
 ROUNDS = 200
-"""Releases that are looked ahead at most."""
+"""Rounds of dynamic programming at most."""
 SETTLED = 1e-5
 """How little the costs of one more release differ from belief to belief, relative to their size, when enough were looked ahead."""
 LARGEST = 8.0
@@ -137,18 +137,6 @@ def _share(beliefs: Floats, low: Floats, high: Floats) -> Floats:
     return share
 
 
-def settled_costs(ahead: Ahead, rounds: int = ROUNDS) -> Floats:
-    """What many later releases cost at the images of the grid, but for a constant."""
-    later = np.zeros(len(ahead.posteriors))
-    for _ in range(rounds):
-        after = ahead.estimate(later)
-        gain = after - later
-        later = after - after.min()
-        if gain.max() - gain.min() <= SETTLED * np.abs(gain).max():
-            break
-    return later
-
-
 @dataclass(frozen=True, eq=False)
 class CornerPlan:
     """Which corners are best after the posteriors of a grid, and what follows costs there.
@@ -259,7 +247,7 @@ def planned(setting: Setting) -> Plan | CornerPlan:
     if k > 2:
         return CornerPlan.of(Corners(moves, setting.cost, epsilon), Simplex(k, PARTS[k]))
     ahead = Ahead(moves, setting.cost, epsilon, grid(POINTS))
-    return Plan.of(ahead, settled_costs(ahead))
+    return Plan.of(ahead, ahead.settled(ROUNDS, SETTLED))
 
 
 def refuse_look_ahead(setting: Setting) -> str | None:
