@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -37,8 +38,11 @@ FIRST, FINEST = 8, 4.0
 """Steps of a doubling at first, and how many times as many are tried next, at most."""
 SAFE, NEAR = 0.8, 0.5
 """Share of the beliefs allowed that is aimed at, and with which the search ends."""
-LARGEST_SHARE = 0.1
+LARGEST_SHARE = 0.005
 """Of the budget, what rounding may keep back at most: else beliefs are not rounded, and the utility is simulated."""
+COUNTED, GROWTH, FAR = 0.5, 0.6, 8.0
+"""Of the budget, with what rounding keeps back beliefs are counted, to see how many a finer one has: a power for each dimension, and the multiple of
+what may be followed that is too many."""
 ENOUGH = 2.0**-12
 """Of the budget, what rounding may keep back without looking further."""
 WORK = 2**29
@@ -80,6 +84,21 @@ def machine_of(policy: SequencePolicy, most: int) -> Machine | None:
     >>> machine.following.shape == (len(machine.beliefs), 2), machine_of(plain, 100)
     (True, None)
     """
+    known = _FOUND.get(policy)
+    if known is not None:
+        return known if len(known.beliefs) <= most else None
+    machine = _explored(policy, most)
+    if machine is not None:
+        _FOUND[policy] = machine
+    return machine
+
+
+_FOUND: WeakKeyDictionary[SequencePolicy, Machine] = WeakKeyDictionary()
+"""Machines of policies that are in use: each is asked for by the search for a rounding, by utility and by leakage."""
+
+
+def _explored(policy: SequencePolicy, most: int) -> Machine | None:
+    """The same, by following all beliefs from the first one."""
     part = policy.part(1)
     front = np.array([policy.start().belief])
     places = {front[0].tobytes(): 0}
@@ -127,22 +146,32 @@ def lasting_policy(
     limit = most(exact)
     if machine_of(exact, min(ALONE, limit)) is not None:
         return exact
-    best, steps, power = exact, FIRST, 1 / max(1, exact.chain.k - 1)
+    best, steps, dimension = exact, FIRST, max(1, exact.chain.k - 1)
     while steps <= MOST_ROUNDING:
         policy = make(steps)
-        lost = policy.part(1).filter.distance(math.inf)
+        lost = policy.part(1).filter.distance(math.inf) / policy.epsilon
         count = 0
-        if lost <= LARGEST_SHARE * policy.epsilon:
+        if lost <= LARGEST_SHARE:
             machine = machine_of(policy, limit)
             if machine is None:
                 return best
             best, count = policy, len(machine.beliefs)
-        if lost <= ENOUGH * policy.epsilon or NEAR * limit < count:
+        elif lost <= COUNTED and _too_many(policy, lost / LARGEST_SHARE, limit):
             return best
-        finer = (SAFE * limit / count) ** power if count else 2.0
-        finer = min(max(finer, 1.0 + 0.5 * power), FINEST, 1.05 * lost / (ENOUGH * policy.epsilon))
+        if lost <= ENOUGH or NEAR * limit < count:
+            return best
+        finer = (SAFE * limit / count) ** (1 / dimension) if count else 2.0
+        finer = min(max(finer, 1.0 + 0.5 / dimension), FINEST, 1.05 * lost / ENOUGH)
         steps = int(steps * finer) + 1
     return best
+
+
+def _too_many(policy: SequencePolicy, finer: float, limit: int) -> bool:
+    """Whether a rounding that is finer by a factor is expected to have far more beliefs than may be followed."""
+    few = min(ALONE, limit)
+    machine = machine_of(policy, few)
+    count = few if machine is None else len(machine.beliefs)
+    return count * finer ** (GROWTH * (policy.chain.k - 1)) > FAR * limit
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,8 @@ f_left over [lo(b), b] and that of f_right over [b, hi(b)]. So for the best slop
 and each posterior counts once: no pairs are searched. Posteriors are a grid z, V is linear between the images of the grid under P, so
 f is linear between points of the grid, and the minima are at points of the grid, at b, lo(b) or hi(b).
 
-Policies are found by these estimates; what they cost at least is proved elsewhere, with the same slopes.
+Policies are found by these estimates, in arithmetic of a fixed order, so that a policy that looks ahead has the same kernels on every
+machine; what they cost at least is proved elsewhere, with the same slopes.
 """
 
 from __future__ import annotations
@@ -25,14 +26,21 @@ from itertools import permutations
 
 import numpy as np
 
-from privopt.arrays import Bools, Floats
+from privopt.arrays import Bools, Floats, Ints
 from privopt.core.balls import Balls
+from privopt.mechanisms.policy.fixed import total
 
 ROUNDS = 16
 """Slopes that are tried for a pair of releases."""
 STEEPEST = 1024.0
 """The largest slope, which keeps rounding small."""
 SAME = 1e-12
+SWEEPS = 1000
+"""Of the evaluation of releases in the long run."""
+STEP = 0.95
+"""Of a sweep: less than 1, so that chains that alternate settle too."""
+EVALUATED = 1e-7
+"""How little the costs of one more release differ from belief to belief, relative to their size, when releases are evaluated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +136,8 @@ class Ahead:
 
     def estimate(self, later: Floats) -> Floats:
         """The least cost at the images if what follows costs ``later`` there and is linear in between: no bound."""
-        return np.min([pair.charges(slopes) for pair, slopes, _ in self._pairs(later)], axis=0)
+        charged = [pair.charges(slopes) for pair, slopes, _ in self._pairs(later)]
+        return np.asarray(np.min(charged, axis=0))
 
     def _pairs(self, later: Floats) -> Iterator[tuple[Pair, Floats, tuple[int, int]]]:
         """Every release for posteriors below with every one for those above, and their best slopes at the images."""
@@ -141,41 +150,44 @@ class Ahead:
     def settled(self, rounds: int, close: float) -> Floats:
         """What many later releases cost at the images, but for a constant, by rounds of policy iteration.
 
-        Each round follows the releases that are best for the costs so far through the long run, a linear system; it is a step of value
-        iteration where that has no solution or was of no use. They have settled where one more release costs nearly the same from every belief.
+        Each round finds the releases that are best for the costs so far, and follows these through the long run. Costs have
+        settled where one more release costs nearly the same from every belief.
 
         R. A. Howard, "Dynamic Programming and Markov Processes".
         """
-        later, before = np.zeros(len(self.posteriors)), np.inf
+        later = np.zeros(len(self.posteriors))
         for _ in range(rounds):
-            after, told, following = self._best(later)
+            after, told, onward = self._best(later)
             gain = after - later
-            apart = float(gain.max() - gain.min())
-            if apart <= close * np.abs(gain).max():
-                return after - after.min()
-            lasting = _in_the_long_run(told, following) if apart < before else None
-            later, before = after if lasting is None else lasting, apart
-            later = later - later.min()
+            if gain.max() - gain.min() <= close * np.abs(gain).max():
+                return np.asarray(after - after.min())
+            later = _in_the_long_run(told, onward, after)
         return later
 
-    def _best(self, later: Floats) -> tuple[Floats, Floats, Floats]:
-        """The least cost at the images, how much of it the release itself costs, and where it leads, a row of weights for each."""
+    def _best(self, later: Floats) -> tuple[Floats, Floats, tuple[Ints, Floats]]:
+        """The least cost at the images, how much of it the release itself costs, and points of the grid it leads to, with their shares."""
         z, images, count = self.posteriors, self.images, len(later)
-        least, told, following = np.full(count, np.inf), np.zeros(count), np.zeros((count, count))
-        for pair, slopes, names in self._pairs(later):
+        least, told = np.full(count, np.inf), np.zeros(count)
+        points, shares = np.zeros((count, 4), dtype=np.int64), np.zeros((count, 4))
+        for pair, slopes, (left, right) in self._pairs(later):
             charges, (low, high) = pair.charges(slopes), pair.ends(slopes)
+            better = charges < least
+            least[better] = charges[better]
             apart = high - low
             split = apart > SAME
             above = np.where(split, (images - low) / np.where(split, apart, 1.0), 0.0)
-            better = charges < least
-            least[better] = charges[better]
-            costs, leads = np.zeros(count), np.zeros((count, count))
-            for name, share, posterior in ((names[0], 1.0 - above, low), (names[1], above, high)):
-                first, second = self.cost[:, name]
-                costs += share * (first + posterior * (second - first))
-                leads += share[:, None] * hats(z, posterior)
-            told[better], following[better] = costs[better], leads[better]
-        return least, told, following
+            ends = [(left, 1.0 - above, low), (right, above, high)]
+            told[better] = np.sum([w * self._own(y, p) for y, w, p in ends], axis=0)[better]
+            around = [(w, _around(z, p)) for _, w, p in ends]
+            points[better] = np.concatenate([at for _, (at, _) in around], axis=1)[better]
+            shares[better] = np.concatenate([w[:, None] * each for w, (_, each) in around], axis=1)[better]
+        return least, told, (points, shares)
+
+    def _own(self, release: int, posteriors: Floats) -> Floats:
+        """The distortion of a release at posteriors."""
+        first, second = self.cost[:, release]
+        charged: Floats = first + posteriors * (second - first)
+        return charged
 
     @cached_property
     def _guesses(self) -> dict[tuple[int, int], Floats]:
@@ -296,29 +308,19 @@ def interpolated(grid: Floats, values: Floats, at: Floats) -> Floats:
     return between
 
 
-def hats(grid: Floats, at: Floats) -> Floats:
-    """The weights of points of a grid, a row for each place between them, with which values there are interpolated.
-
-    Examples
-    --------
-    >>> hats(np.array([0.0, 0.5, 1.0]), np.array([0.25, 1.0])).tolist()
-    [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
-    """
+def _around(grid: Floats, at: Floats) -> tuple[Ints, Floats]:
+    """The points of a grid on both sides of each place, and their shares in it, shapes (M, 2)."""
     k = (np.searchsorted(grid, at, side="right") - 1).clip(0, len(grid) - 2)
-    share, rows = (at - grid[k]) / (grid[k + 1] - grid[k]), np.arange(len(at))
-    weights = np.zeros((len(at), len(grid)))
-    weights[rows, k], weights[rows, k + 1] = 1.0 - share, share
-    return weights
+    share = (at - grid[k]) / (grid[k + 1] - grid[k])
+    return np.stack([k, k + 1], axis=1), np.stack([1.0 - share, share], axis=1)
 
 
-def _in_the_long_run(told: Floats, following: Floats) -> Floats | None:
-    """Costs relative to those of the first state, where each costs ``told`` and leads to others by rows of weights; None without a solution."""
-    count = len(told)
-    system = np.eye(count) - following
-    system[:, 0] = 1.0  # the costs of the first state are 0, and its unknown is the mean cost
-    try:
-        found: Floats = np.linalg.solve(system, told)
-    except np.linalg.LinAlgError:
-        return None
-    found[0] = 0.0
-    return found if np.isfinite(found).all() else None
+def _in_the_long_run(told: Floats, onward: tuple[Ints, Floats], later: Floats) -> Floats:
+    """Costs relative to the least, of releases that cost ``told`` and lead to points of the grid with some shares, from a first guess."""
+    points, shares = onward
+    for _ in range(SWEEPS):
+        gain = told + total(shares * later[points]) - later
+        later = later + STEP * (gain - gain.min())
+        if gain.max() - gain.min() <= EVALUATED * np.abs(gain).max():
+            break
+    return np.asarray(later - later.min())
