@@ -171,7 +171,7 @@ def _too_many(policy: SequencePolicy, finer: float, limit: int) -> bool:
     few = min(ALONE, limit)
     machine = machine_of(policy, few)
     count = few if machine is None else len(machine.beliefs)
-    return count * finer ** (GROWTH * (policy.chain.k - 1)) > FAR * limit
+    return bool(count * finer ** (GROWTH * (policy.chain.k - 1)) > FAR * limit)
 
 
 @dataclass(frozen=True, eq=False)
