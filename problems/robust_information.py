@@ -33,17 +33,14 @@ from privopt.problems.robust_reading import SetReader
 STEPS = 30
 """Distributions of the release that are tried."""
 
-ITERATIONS = 300
-"""Steps to the best mixture of the joints met."""
+ITERATIONS, CENTRED, SHORT = 60, 0.1, 0.95
+"""Steps to the best mixture of the joints met, the share of the complementarity that each aims at, and that of the way to the boundary."""
 
-NARROW = 1e-12
-"""How near to the largest share of a mixture its root is sought."""
+SHARES, NARROW = 20, 1e-12
+"""Shares of a mixture that are tried, and how near to the largest one its root is sought."""
 
 CLOSE = 1e-7
 """Relative distance from the least bound at which no better r is sought."""
-
-LEAST_CONTRACTION = 1e-13
-"""Below this, distributions are alike up to rounding."""
 
 TINY = 1e-300
 """Keeps logarithms of what never occurs finite."""
@@ -99,34 +96,40 @@ def read(reader: SetReader, matrix: Floats) -> Reading:
 
 
 def _mixed(fixed: Floats, drawn: Floats) -> tuple[Floats, float]:
-    """The r of the mixture of joints that says most, and how much that is: Blahut's and Arimoto's iteration for a capacity.
+    """The r of the mixture of joints that says most, and how much that is, by a primal-dual interior-point method.
 
-    A joint says ``fixed - drawn . ln r``; shapes (m,) and (m, n_y). A mixture w says no more than the joints do by the r of
-    another one v, and less by D(w drawn || v drawn) <= c D(w || v): steps are longer by 1 / c, and never lower what is said.
+    A joint says ``fixed - drawn . ln r``; shapes (m,) and (m, n_y). With w the weights of the mixture and r = w . drawn that is the
+    gradient of what the mixture says, but for a constant: at the best one all joints with weight say ``most``, and others less.
     """
     weights = np.full(len(fixed), 1.0 / len(fixed))
-    length = 1.0 / _contraction(drawn)
+    r = np.maximum(weights @ drawn, TINY)
+    told, below = fixed - drawn @ np.log(r), _rounding(fixed, drawn, r)
+    most = float(told.max()) + float(told.max() - weights @ told) / len(fixed)
+    less = most - told
     for _ in range(ITERATIONS):
+        if told.max() - weights @ told <= max(0.1 * CLOSE * told.max(), below):
+            break
+        centre = CENTRED * float(weights @ less) / len(fixed)
+        missed = told - most + less
+        system = (drawn / r) @ drawn.T + np.diag(less / weights)
+        right = np.stack([missed + centre / weights - less, np.ones(len(fixed))], axis=1)
+        moved, shared = np.linalg.solve(system, right).T
+        rise = float(moved.sum() / shared.sum())
+        change = moved - rise * shared
+        lowered = (centre - less * (weights + change)) / weights
+        length = _length(less, lowered)
+        weights = weights + _length(weights, change) * change
+        less, most = less + length * lowered, most + length * rise
+        weights = weights / weights.sum()
         r = np.maximum(weights @ drawn, TINY)
         told = fixed - drawn @ np.log(r)
-        top = float(told.max())
-        if top - float(weights @ told) <= max(0.1 * CLOSE * top, _rounding(fixed, drawn, r)):
-            break
-        weights = weights * np.exp(length * (told - top))
-        weights /= weights.sum()
-    r = np.maximum(weights @ drawn, TINY)
-    return r / r.sum(), float(weights @ (fixed - drawn @ np.log(r)))
+    return r / r.sum(), float(weights @ told)
 
 
-def _contraction(drawn: Floats) -> float:
-    """By how much mixing some distributions shrinks divergences of the weights, at most: h (1 - h / 4), h the largest squared Hellinger distance.
-
-    Ordentlich, Polyanskiy, "Strong data processing constant is achieved by binary inputs" (IEEE Transactions on Information
-    Theory 2022), Theorem 1.
-    """
-    roots = np.sqrt(drawn)
-    far = float(((roots[:, None] - roots) ** 2).sum(axis=2).max())
-    return max(far * (1.0 - far / 4.0), LEAST_CONTRACTION)
+def _length(values: Floats, steps: Floats) -> float:
+    """How much of a step leaves positive values positive."""
+    falls = steps < 0
+    return min(1.0, SHORT * float((values[falls] / -steps[falls]).min(initial=math.inf)))
 
 
 def _rounding(fixed: Floats, drawn: Floats, r: Floats) -> float:
@@ -160,19 +163,34 @@ def kept_share(reader: SetReader, matrix: Floats, constant: Floats, limit: float
     >>> kept_share(SetReader.of(near), np.eye(2), np.full((2, 2), 0.5), 1.0)
     1.0
     """
-    from scipy.optimize import brentq
 
-    def excess(share: float) -> float:
-        return read(reader, share * matrix + (1 - share) * constant).bound - limit
+    def told(share: float) -> float:
+        return read(reader, share * matrix + (1 - share) * constant).bound
 
     if limit <= 0:
         return 0.0
-    if excess(1.0) <= 0:
+    low, high = (0.0, 0.0), (1.0, told(1.0))
+    if high[1] <= limit:
         return 1.0
-    share, step = float(brentq(excess, 0.0, 1.0, xtol=NARROW, rtol=1e-14)), NARROW
-    while share > 0 and excess(share) > 0:
-        share, step = max(0.0, share - step), 2 * step
-    return share
+    before = low
+    for tried in range(SHARES):
+        share = _met(low, high, limit)  # the chord of a convex function is above it: the limit is kept there
+        if tried % 2 and low > before and share < (beyond := _met(before, low, limit)) < high[0]:
+            share = beyond
+        value = told(share)
+        if value > limit:
+            high = share, value
+        elif share > low[0]:
+            before, low = low, (share, value)
+        if high[0] - low[0] <= NARROW or low[1] >= (1 - CLOSE) * limit or share < low[0]:
+            break
+    return low[0]
+
+
+def _met(one: tuple[float, float], other: tuple[float, float], limit: float) -> float:
+    """Where the line through two points (share, value) meets a limit."""
+    rise = other[1] - one[1]
+    return one[0] + (limit - one[1]) / rise * (other[0] - one[0]) if rise > 0 else one[0]
 
 
 def most_information_over(ambiguity: JointAmbiguity, reader: SetReader, release: Release) -> Enclosure:

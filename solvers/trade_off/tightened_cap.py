@@ -22,10 +22,10 @@ from privopt.solvers.trade_off.members import Spread, between, dual_at
 
 ANALYTIC = {"kind": "analytic"}
 
-AT_NOMINAL = 0.8
+AT_NOMINAL = 0.5
 """Share of the time for the nominal joint and smaller caps there."""
 
-FIRST_SECONDS, MOST = 2.0, 0.9
+FIRST_SECONDS, MOST = 1.5, 0.9
 """So many seconds it has at least, but no larger share."""
 
 MEMBERS = 12

@@ -22,6 +22,9 @@ from privopt.solvers.local_information_privacy.vertices.systems import costs, en
 TOGETHER = 2000
 """Entries of the constraints that one program for several columns may have: small ones cost more to call than to solve."""
 
+SEARCHED = 0.3
+"""Predicted seconds of solving all systems from which on a search over boxes proves a bound sooner than solving them all again."""
+
 CHECKED = 0.9
 """Share of the time that solving all systems again to check a bound is predicted to take at most; it takes two thirds of that or less."""
 
@@ -67,13 +70,13 @@ def proof(
             return _linear(problem, prices)
         except ArithmeticError:
             return fallback
-    if enumeration_seconds(problem) <= min(CHECKED * budget.remaining, 60.0):
-        priced: tuple[float, object] | None = (
-            priced_bound(problem, prices, min(least, 0.0)),
-            {"kind": "vertices", "pi": prices.tolist()},
-        )
-    else:
-        priced = prove(problem, prices, budget) if problem.cost is None else None
+    priced: tuple[float, object] | None = None
+    enumerated = enumeration_seconds(problem)
+    if enumerated > SEARCHED and problem.cost is None:
+        priced = prove(problem, prices, budget)
+    elif enumerated <= min(CHECKED * budget.remaining, 60.0):
+        tried = {"kind": "vertices", "pi": prices.tolist()}
+        priced = priced_bound(problem, prices, min(least, 0.0)), tried
     return fallback if priced is None or priced[0] >= fallback[0] else priced
 
 
