@@ -155,13 +155,19 @@ class VerticesSystems(Vertices):
 
     def cost(self, problem: LocalInformationPrivacy) -> float:
         """The systems, solved once to answer and once to check, and the linear program over their vertices."""
-        solved = 2.0 if classes(problem) is None else 1.0 + SINGULAR
-        if problem.delta > 0:  # the bound that is proved then needs no vertices, and most systems have none
-            solved = UNPROVED
-        seconds = solved * enumeration_seconds(problem)
+        seconds = self._solved(problem) * enumeration_seconds(problem)
         if seconds > LONGEST:
             return seconds
         return 0.02 + seconds + 4e-7 * expected_vertices(problem) * len(problem.observation.support)
+
+    def _solved(self, problem: LocalInformationPrivacy) -> float:
+        """How many times the seconds of all systems it takes: the search, and the proof where that is not linear."""
+        if problem.delta > 0:  # the bound needs no vertices then, and most systems have none
+            return UNPROVED
+        if problem.matrix is not None:
+            return 1.0
+        singular = problem.notion == "ldp" and classes(problem) is not None
+        return 2.0 + SINGULAR * singular
 
     def refuse(self, problem: LocalInformationPrivacy) -> str | None:
         """Refuse hopeless enumerations, perfect privacy, and slabs that drown in rounding."""
