@@ -16,6 +16,7 @@ from privopt.models.channel_data import Release
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.members import Demand, farthest, written
+from privopt.solvers.common.capped_mixture import CappedMixture
 from privopt.solvers.common.cutting import Program, least_cost, least_of_largest
 from privopt.solvers.common.separation import Separation, set_refused
 from privopt.solvers.common.tightened import tightened
@@ -34,8 +35,8 @@ HIGHEST = 64.0
 BELOW = 1e-9
 """A level is proved too low a little below where the program says so, relative to it."""
 
-ANSWERING = 0.6
-"""Share of the time for an answer where an average is capped; the bound has the rest."""
+ANSWERING, CAPS = 0.6, 0.5
+"""Shares of the time for an answer where an average is capped, the bound has the rest, and of that for smaller caps."""
 
 CHECKING = 0.1
 """Share of what is left then for the bound to be proved."""
@@ -100,10 +101,13 @@ class RobustCuts(Solver[DistortionPrivacy]):
 def _averaged(problem: DistortionPrivacy, ambiguity: JointAmbiguity, budget: Budget) -> Proposal:
     """Smaller caps at the nominal joint, and, for mutual information, a bound at several joints of the set."""
     until = replace(budget.earlier(1 - ANSWERING), incumbent=None)
-    proposal = tightened(problem, lambda cap, share: _capped(problem, cap, share), until)
+    first = until if problem.order != 1 else until.earlier(1 - CAPS)
+    proposal = tightened(problem, lambda cap, share: _capped(problem, cap, share), first)
     if problem.order != 1 or proposal.mechanism is None or budget.remaining == 0:
         return proposal
-    inside = problem.check(proposal.mechanism).matrix
+    release = _mixed(problem, problem.check(proposal.mechanism), until)
+    proposal = replace(proposal, mechanism=release)
+    inside = release.matrix
     if inside.shape != problem.matrix.shape:
         return proposal
     dual = MembersBound(problem, ambiguity, inside).run(budget.earlier(CHECKING))
@@ -111,6 +115,28 @@ def _averaged(problem: DistortionPrivacy, ambiguity: JointAmbiguity, budget: Bud
     if proved is None or (proposal.bound is not None and proved[1] >= proposal.bound):
         return proposal
     return replace(proposal, bound=proved[1], dual=dual)
+
+
+def _mixed(problem: DistortionPrivacy, release: Release, budget: Budget) -> Release:
+    """The release, or a mixture of its columns and others with less distortion; columns with the same best reproduction are one release."""
+    if problem.reader is None or release.matrix.shape != problem.matrix.shape:
+        return release
+    costs = problem.observation.p_w[:, None] * problem.matrix
+
+    def gains(columns: Floats) -> Floats:
+        return -np.asarray((costs.T @ columns).min(axis=0))
+
+    mixture = CappedMixture(problem.reader, gains, problem.budget, problem.observation.p_w)
+    mixture.take([release.matrix])
+    found = mixture.run(budget)
+    if found is None:
+        return release
+    matrix = np.zeros(problem.matrix.shape)
+    np.add.at(matrix.T, (costs.T @ found).argmin(axis=0), found.T)
+    made, before = problem.answer(matrix), problem.evaluate(release)
+    reading = problem.evaluate(made)
+    better = not before.feasible or reading.objective > before.objective
+    return made if reading.feasible and better else release
 
 
 def _of_nominal(problem: DistortionPrivacy) -> Solver[DistortionPrivacy]:

@@ -9,14 +9,17 @@ from typing import ClassVar
 
 import numpy as np
 
+from privopt.arrays import Floats
 from privopt.core.dispatch import solve
 from privopt.core.registry import register
 from privopt.core.solver import Budget, Guarantee, Proposal, Solver
 from privopt.mechanisms import Channel, Mechanism, Merging
+from privopt.models.channel_data import Release
 from privopt.problems.privacy_funnel.problem import PrivacyFunnel
+from privopt.problems.robust_reading import SetReader
 from privopt.problems.trade_off.bound import analytic_bound
-from privopt.solvers.common.repaired import repaired_in_time
-from privopt.solvers.common.tightened import READINGS, tightened
+from privopt.solvers.common.capped_mixture import CappedMixture
+from privopt.solvers.common.tightened import tightened
 from privopt.solvers.trade_off.column_generation import ColumnGeneration
 from privopt.solvers.trade_off.members import Spread, between, dual_at
 
@@ -31,8 +34,13 @@ FIRST_SECONDS, MOST = 1.5, 0.9
 MEMBERS = 12
 """Other joints at which the problem is solved, at most."""
 
-ROUNDS, ROUND = 0.8, 0.5
-"""Shares of the time that is left for all of them, and for the next one; the rest is for smaller caps at the best one."""
+ROUNDS, ROUND = 0.7, 0.5
+"""Shares of the time that is left for all of them, and for the next one; the rest is for mixtures of all answers."""
+
+MIXED = 0.4
+"""Share of the time that is left for a mixture of the first answer's releases."""
+
+TINY = 1e-300
 
 
 @register
@@ -41,7 +49,8 @@ class TightenedCap(Solver[PrivacyFunnel]):
     """Over a set of joints: the optimum at the nominal one under a smaller cap, so that the whole set keeps the cap.
 
     What keeps the cap over the set keeps it at the nominal joint, so that the optimum there, proved by column generation, is a
-    bound, and so is that at any other joint with the same P(x): those are tried at which the answers so far say most. The answer under a smaller cap is mixed with its own output distribution where its bound over the set is still above.
+    bound, and so is that at any other joint with the same P(x): those are tried at which the answers so far say most. A linear program with
+    a row for each joint mixes the releases of all answers, and others like them.
     Sets from samples are those of Grosse, Saeidian, Skoglund, Oechtering, "Privacy Mechanism Design based on Empirical
     Distributions" (2025).
     """
@@ -65,25 +74,68 @@ class TightenedCap(Solver[PrivacyFunnel]):
             mechanism = problem.everything() if problem.budget else problem.nothing()
             nominal = problem.at_nominal(problem.budget)
             return Proposal(mechanism, analytic_bound(nominal), dict(ANALYTIC), stats={"iterations": 0})
-        spread = None if problem.ambiguity is None else Spread(problem.ambiguity)
         first = _part(
             budget, max(AT_NOMINAL, min(MOST, FIRST_SECONDS / max(budget.remaining, FIRST_SECONDS)))
         )
         proposal = tightened(problem, lambda cap, until: _capped(problem.at_nominal(cap), until), first)
-        return proposal if spread is None else _through_members(problem, spread, proposal, budget)
+        if problem.ambiguity is None or problem.reader is None:
+            return proposal
+        answers = _Answers(problem, problem.reader, proposal)
+        answers.mix(_part(budget, MIXED))
+        bounded = _through_members(problem, Spread(problem.ambiguity), answers, budget)
+        answers.mix(budget)
+        return replace(bounded, mechanism=answers.best)
 
 
-def _through_members(problem: PrivacyFunnel, spread: Spread, proposal: Proposal, budget: Budget) -> Proposal:
+@dataclass
+class _Answers:
+    """The best answer so far, and mixtures of the releases of all of them."""
+
+    problem: PrivacyFunnel
+    reader: SetReader
+    first: Proposal
+    best: Mechanism | None = None
+    _reached: float = -math.inf
+
+    def __post_init__(self) -> None:
+        observed = self.problem.observation
+        useful = observed.x_given_w * observed.p_w
+
+        def gains(columns: Floats) -> Floats:
+            of_x = useful @ columns
+            apart = of_x / np.maximum(observed.p_x[:, None] * of_x.sum(axis=0), TINY)
+            return np.asarray((of_x * np.log(np.where(of_x > 0, apart, 1.0))).sum(axis=0))
+
+        self._mixture = CappedMixture(self.reader, gains, self.problem.budget, observed.p_w)
+        if self.first.mechanism is not None:
+            self.take(self.problem.check(self.first.mechanism))
+
+    def take(self, release: Release) -> None:
+        """Keep its columns, and the release itself where it keeps the cap and is the best."""
+        self._mixture.take([release.matrix])
+        reading = self.problem.evaluate(release)
+        if reading.feasible and reading.objective > self._reached:
+            self.best, self._reached = release, reading.objective
+
+    def mix(self, budget: Budget) -> None:
+        """The best mixture of releases."""
+        matrix = self._mixture.run(budget)
+        if matrix is not None:
+            self.take(self.problem.answer(matrix))
+            budget.report(self._reached, self.first.bound, fraction=0.9)
+
+
+def _through_members(problem: PrivacyFunnel, spread: Spread, answers: _Answers, budget: Budget) -> Proposal:
     """The bounds at joints at which the answers so far say more, and their answers.
 
     Each next joint is the average of those that were worst for the answers so far (Brown, "Iterative solution of games by
     fictitious play", 1951): the set holds it, too.
     """
-    bound, dual, best, nearest = proposal.bound, proposal.dual, proposal.mechanism, None
+    bounded, joint, rounds = answers.first, None, 0
     until = _part(budget, ROUNDS)
-    matrix, joint, rounds = np.eye(problem.sizes[1]), None, 0
-    if isinstance(best, (Channel, Merging)) and problem.evaluate(best).objective > 0:
-        matrix = best.matrix
+    matrix = np.eye(problem.sizes[1])
+    if isinstance(answers.best, (Channel, Merging)) and problem.evaluate(answers.best).objective > 0:
+        matrix = answers.best.matrix
     while rounds < MEMBERS and until.remaining > 0:
         worst = spread.most_telling(matrix, until)
         if worst is None:
@@ -91,26 +143,13 @@ def _through_members(problem: PrivacyFunnel, spread: Spread, proposal: Proposal,
         joint = worst if joint is None else between(joint, worst, rounds)
         rounds += 1
         there = _capped(problem.at(joint), _part(until, ROUND))
-        if there.bound is not None and (bound is None or there.bound < bound):
-            bound, dual, nearest = there.bound, dual_at(joint, there.dual), (problem.at(joint), there)
+        if there.bound is not None and (bounded.bound is None or there.bound < bounded.bound):
+            bounded = replace(bounded, bound=there.bound, dual=dual_at(joint, there.dual))
         if not isinstance(there.mechanism, (Channel, Merging)):
             break
         matrix = there.mechanism.matrix
-        kept = repaired_in_time(problem, there.mechanism, until, READINGS)
-        if kept is not None and (best is None or _better(problem, kept, best)):
-            best = kept
-            budget.report(problem.evaluate(problem.check(best)).objective, bound, fraction=0.9)
-    if nearest is not None and budget.remaining > 0:
-        place, answer = nearest
-        last = tightened(
-            problem,
-            lambda cap, end: answer if cap == problem.budget else _capped(place.with_budget(cap), end),
-            budget,
-        ).mechanism
-        if last is not None and (best is None or _better(problem, last, best)):
-            best = last
-    stats = {**proposal.stats, "joints": rounds}
-    return replace(proposal, mechanism=best, bound=bound, dual=dual, stats=stats)
+        answers.take(problem.check(there.mechanism))
+    return replace(bounded, stats={**bounded.stats, "joints": rounds})
 
 
 def _part(budget: Budget, share: float) -> Budget:
@@ -118,11 +157,6 @@ def _part(budget: Budget, share: float) -> Budget:
     left = budget.remaining
     end = time.monotonic() + share * left if left < math.inf else budget.deadline
     return replace(budget, deadline=min(end, budget.deadline))
-
-
-def _better(problem: PrivacyFunnel, one: Mechanism, other: Mechanism) -> bool:
-    reading = problem.evaluate(problem.check(one))
-    return reading.feasible and reading.objective > problem.evaluate(problem.check(other)).objective
 
 
 def _capped(nominal: PrivacyFunnel, budget: Budget) -> Proposal:

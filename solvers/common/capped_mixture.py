@@ -1,0 +1,187 @@
+"""Mixtures of releases of which an average over a set of joints is capped: a linear program with a row for each joint met, and columns that improve it.
+
+What a release says of a secret at most over a set is bounded as in :mod:`privopt.problems.robust_information`: for lines above t ln t
+and a distribution r of the release, by an expectation at the worst joint. With r(y) = rho . m_y for a distribution rho of what is observed,
+the part of each column m_y grows in proportion to the column. So over columns c_k with weights x_k >= 0
+
+    maximise sum_k x_k gain(c_k)   where   sum_k x_k c_k = 1,   sum_k x_k told_j(c_k) <= cap   for each joint j of the set
+
+is a linear program; the joint at which its answer says most is the next row. The mixture of joints by the prices of the rows is the next rho.
+Columns with the largest gain at the prices of the program are sought among those that differ little from the ones in use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from privopt.arrays import Floats
+from privopt.core.highs import Least, Rows, minimise
+from privopt.core.solver import Budget
+from privopt.problems.robust_information import read, secants
+from privopt.problems.robust_reading import SetReader
+
+JOINTS = 40
+"""Rows that a program gets, at most, before columns are sought."""
+
+ENOUGH, SPARE = 1e-6, 2e-6
+"""How far above the cap a joint must be for a row, and what is left free of the cap, relatively."""
+
+BETTER = 1e-9
+"""Gain beyond its price with which a column joins, relative to the value of the program."""
+
+MOST = 60
+"""Columns that join at a time."""
+
+IDLE, NEAR = 5, 1e-5
+"""Programs in a row that better little, relatively, after which it ends."""
+
+STEPS = (0.0, 0.5, 0.9, 1.1, 2.0)
+"""By what the entries of a column are multiplied, one by one."""
+
+ENTRANTS = (0.25, 1.0)
+"""What an entry that is 0 becomes, as a share of the largest."""
+
+LEAST = 1e-10
+"""Weight of a column that counts."""
+
+TINY = 1e-300
+
+Gains = Callable[[Floats], Floats]
+"""Of columns P(y | x), shape (n, k): what each adds to the utility, in proportion to the column, shape (k,)."""
+
+
+@dataclass
+class CappedMixture:
+    """The program over the columns so far.
+
+    Parameters
+    ----------
+    reader : SetReader
+    gains : callable
+    cap : float
+        Nats.
+    start : array (n,)
+        The first rho: how what is observed is distributed at the nominal joint.
+    """
+
+    reader: SetReader
+    gains: Gains
+    cap: float
+    start: Floats
+    columns: Floats = field(init=False)
+    _joints: list[tuple[Floats, Floats]] = field(default_factory=list)
+    """The priors and rows of the joints met."""
+
+    def __post_init__(self) -> None:
+        self.cap *= 1.0 - SPARE
+        self.rho = self.start / self.start.sum()
+        n = len(self.rho)
+        self.columns = np.concatenate([np.ones((n, 1)), np.eye(n)], axis=1)
+
+    def take(self, matrices: Sequence[Floats]) -> None:
+        """Add the columns of some channels."""
+        for matrix in matrices:
+            self._add(matrix[:, (matrix > 0).any(axis=0)])
+
+    def run(self, budget: Budget) -> Floats | None:
+        """The matrix of the best mixture whose bound over the set keeps the cap, with a release for each column; None where none was found in time."""
+        best: Floats | None = None
+        most, idle = -np.inf, 0
+        while budget.remaining > 0 and idle < IDLE:
+            solved = self._solved(budget)
+            if solved is None:
+                break
+            matrix = self.columns[:, solved.point > LEAST] * solved.point[solved.point > LEAST]
+            matrix /= matrix.sum(axis=1, keepdims=True)
+            value = float(self.gains(matrix).sum())
+            grown = self._improve(solved, budget)
+            idle = 0 if grown and value > most + NEAR * abs(most) else idle + 1
+            if value > most and read(self.reader, matrix).bound <= self.cap:
+                best, most = matrix, value
+            self.rho = 0.5 * (self.rho + self._mixture(solved.multipliers))
+        return best
+
+    def _add(self, columns: Floats) -> None:
+        columns = columns / columns.max(axis=0)
+        self.columns = np.unique(np.concatenate([self.columns, columns], axis=1).round(12), axis=1)
+
+    def _mixture(self, multipliers: Floats) -> Floats:
+        """How what is observed is distributed at the mixture of joints by their prices."""
+        if not multipliers.sum() > 0:
+            return self.rho
+        rows = [prior @ rows for prior, rows in self._joints]
+        mixed = np.maximum(multipliers @ np.array(rows), TINY)
+        return np.asarray(mixed / mixed.sum())
+
+    def _parts(self, columns: Floats) -> tuple[Floats, Floats, Floats]:
+        """Slopes and feet of the lines of each value of the secret, and logarithms of r, of columns."""
+        low, high = (np.maximum(ends, 0.0) for ends in self.reader.extremes(columns))
+        slopes, feet = secants(low, high)
+        return slopes, feet, np.log(np.maximum(self.rho @ columns, TINY))
+
+    def _told(self, columns: Floats, parts: tuple[Floats, Floats, Floats]) -> Floats:
+        """What each column says at each joint met, shape (joints, k)."""
+        slopes, feet, logs = parts
+        told = np.empty((len(self._joints), columns.shape[1]))
+        for j, (prior, rows) in enumerate(self._joints):
+            told[j] = prior @ ((rows @ columns) * (slopes - logs) + feet)
+        return told
+
+    def _solved(self, budget: Budget) -> Least | None:
+        """The program, with rows for joints until none is above the cap."""
+        n, gains = len(self.rho), self.gains(self.columns)
+        slopes, feet, logs = parts = self._parts(self.columns)
+        told, whole = self._told(self.columns, parts), Rows.dense(self.columns, np.ones(n))
+        for last in range(JOINTS - 1, -1, -1):
+            solved = minimise(
+                -gains, Rows.dense(told, self.cap), whole, tolerance=1e-9, seconds=budget.remaining
+            )
+            if solved is None or budget.remaining <= 0:
+                return None
+            values = (self.columns * solved.point) @ (slopes - logs).T
+            rows = np.array([row.farthest(values[:, s]) for s, row in enumerate(self.reader.rows)])
+            of_s = (rows * values.T).sum(axis=1) + feet @ solved.point
+            prior = self.reader.prior.farthest(np.where(self.reader.possible, of_s, 0.0))
+            if prior @ of_s <= self.cap * (1 + ENOUGH) or not last:
+                return solved
+            self._joints.append((prior, rows))
+            told = np.vstack([told, prior @ ((rows @ self.columns) * (slopes - logs) + feet)])
+        return None
+
+    def _improve(self, solved: Least, budget: Budget) -> bool:
+        """Add the neighbours of the columns in use that gain most at the prices; whether there are any."""
+        used = self.columns[:, solved.point > 0]
+        tried = _neighbours(used)
+        excess = self.gains(tried) + tried.T @ solved.prices
+        if self._joints:
+            excess = excess - solved.multipliers[: len(self._joints)] @ self._told(tried, self._parts(tried))
+        order = np.argsort(-excess)[:MOST]
+        order = order[excess[order] > BETTER * max(abs(solved.value), 1e-12)]
+        if not len(order) or budget.remaining <= 0:
+            return False
+        self._add(tried[:, order])
+        return True
+
+
+def _neighbours(columns: Floats) -> Floats:
+    """Columns with one entry changed, and the sums of two of them."""
+    n, k = columns.shape
+    found = []
+    for x in range(n):
+        positive = columns[x] > 0
+        for step in STEPS:
+            moved = columns[:, positive].copy()
+            moved[x] *= step
+            found.append(moved)
+        for entrant in ENTRANTS:
+            moved = columns[:, ~positive].copy()
+            moved[x] = entrant
+            found.append(moved)
+    one, other = np.triu_indices(k, 1)
+    found.append(columns[:, one] + columns[:, other])
+    every = np.concatenate(found, axis=1)
+    every = every[:, (every > 0).any(axis=0)]
+    return np.asarray(every / every.max(axis=0))
