@@ -72,6 +72,7 @@ class CappedMixture:
     cap: float
     start: Floats
     columns: Floats = field(init=False)
+    rho: Floats = field(init=False)
     _joints: list[tuple[Floats, Floats]] = field(default_factory=list)
     """The priors and rows of the joints met."""
 
