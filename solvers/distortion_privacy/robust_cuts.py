@@ -16,12 +16,14 @@ from privopt.models.channel_data import Release
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.local_information_privacy.data import posterior_rows
 from privopt.problems.local_information_privacy.members import Demand, farthest, written
+from privopt.problems.robust_reading import SetReader
 from privopt.solvers.common.capped_mixture import CappedMixture
 from privopt.solvers.common.cutting import Program, least_cost, least_of_largest
 from privopt.solvers.common.separation import Separation, set_refused
 from privopt.solvers.common.tightened import tightened
 from privopt.solvers.distortion_privacy.blahut_arimoto import BlahutArimoto
 from privopt.solvers.distortion_privacy.direct_lp import DirectLp
+from privopt.solvers.distortion_privacy.guess_cuts import GuessCuts
 from privopt.solvers.distortion_privacy.members import MembersBound
 
 ANALYTIC = {"kind": "analytic"}
@@ -51,9 +53,9 @@ class RobustCuts(Solver[DistortionPrivacy]):
     """Over a set of joints: programs at some of them, and at those where the answer breaks its bounds, until none does.
 
     A bound on ratios is a row for each joint, a bound on distortion another. The least level of ratios is searched, with a
-    mixture of joints that proves a level too low. Averages, maximal leakage and mutual information, are solved at the nominal
-    joint with smaller and smaller caps, and mixed until their bound over the set is met; mutual information is bounded by
-    cutting planes at several joints of the set.
+    mixture of joints that proves a level too low. The bound on maximal leakage over the set is itself a linear program, with a row for each
+    distribution at which a release tells most. Mutual information is solved at the nominal joint with smaller and smaller caps, whose
+    answers are mixed, and bounded by cutting planes at several joints of the set.
     """
 
     solves: ClassVar = DistortionPrivacy
@@ -85,6 +87,8 @@ class RobustCuts(Solver[DistortionPrivacy]):
             return Proposal(
                 problem.constant(), 0.0, ANALYTIC, stats={"iterations": 0, "stop": "a constant is enough"}
             )
+        if problem.order == math.inf and 0 < problem.budget < math.inf:
+            return _by_guesses(problem, ambiguity, budget)
         if problem.order is not None and problem.max_leakage is not None and 0 < problem.budget < math.inf:
             return _averaged(problem, ambiguity, budget)
         if problem.order is not None:
@@ -99,11 +103,10 @@ class RobustCuts(Solver[DistortionPrivacy]):
 
 
 def _averaged(problem: DistortionPrivacy, ambiguity: JointAmbiguity, budget: Budget) -> Proposal:
-    """Smaller caps at the nominal joint, and, for mutual information, a bound at several joints of the set."""
+    """Mutual information: smaller caps at the nominal joint, mixtures of their answers, and a bound at several joints of the set."""
     until = replace(budget.earlier(1 - ANSWERING), incumbent=None)
-    first = until if problem.order != 1 else until.earlier(1 - CAPS)
-    proposal = tightened(problem, lambda cap, share: _capped(problem, cap, share), first)
-    if problem.order != 1 or proposal.mechanism is None or budget.remaining == 0:
+    proposal = tightened(problem, lambda cap, share: _capped(problem, cap, share), until.earlier(1 - CAPS))
+    if proposal.mechanism is None or budget.remaining == 0:
         return proposal
     release = _mixed(problem, problem.check(proposal.mechanism), until)
     proposal = replace(proposal, mechanism=release)
@@ -115,6 +118,25 @@ def _averaged(problem: DistortionPrivacy, ambiguity: JointAmbiguity, budget: Bud
     if proved is None or (proposal.bound is not None and proved[1] >= proposal.bound):
         return proposal
     return replace(proposal, bound=proved[1], dual=dual)
+
+
+def _by_guesses(problem: DistortionPrivacy, ambiguity: JointAmbiguity, budget: Budget) -> Proposal:
+    """Maximal leakage: the best channel for its bound over the set, and the bound of the nominal joint."""
+    nominal = _capped(problem, problem.budget, replace(budget.earlier(1 - CAPS), incumbent=None))
+    cuts = GuessCuts(problem, ambiguity, SetReader.of(ambiguity))
+    found = cuts.run(budget.earlier(CHECKING))
+    tried = [] if nominal.mechanism is None else [problem.check(nominal.mechanism)]
+    tried += [] if found is None else [problem.answer(found)]
+    kept = [problem.repair(release, 0.0) for release in tried]
+    readings = [(problem.evaluate(release), release) for release in kept]
+    best = max(
+        (pair for pair in readings if pair[0].feasible), key=lambda pair: pair[0].objective, default=None
+    )
+    return replace(
+        nominal,
+        mechanism=problem.anchor() if best is None else best[1],
+        stats={**nominal.stats, **cuts.stats},
+    )
 
 
 def _mixed(problem: DistortionPrivacy, release: Release, budget: Budget) -> Release:
@@ -145,7 +167,7 @@ def _of_nominal(problem: DistortionPrivacy) -> Solver[DistortionPrivacy]:
 
 
 def _capped(problem: DistortionPrivacy, cap: float, budget: Budget) -> Proposal:
-    """The problem at the nominal joint with another cap on the leakage."""
+    """The problem at the nominal joint with another budget."""
     return _of_nominal(problem).run(_nominal(problem).with_budget(cap), budget)
 
 
