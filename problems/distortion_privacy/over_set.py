@@ -6,8 +6,6 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
-
 from privopt.arrays import Floats
 from privopt.core.exact import exp_at_least
 from privopt.core.problem import FEASIBILITY, Enclosure, Evaluation
@@ -118,10 +116,9 @@ def _closer(data: DistortionData, ambiguity: JointAmbiguity, release: Release, m
 
 
 def _quieter(data: DistortionData, reader: SetReader, release: Release, margin: float) -> Release:
-    """Mixed with its own output distribution: e to the bound on maximal leakage moves straight towards 1."""
+    """Mixed with the best constant release: e to the bound on maximal leakage moves straight towards 1, mutual information is convex."""
     limit = max(0.0, data.budget * (1 - margin) - ROUNDING)
-    marginal = data.observation.p_w @ release.matrix
-    constant = np.tile(marginal / marginal.sum(), (len(release.matrix), 1))
+    constant = data.constant().matrix
     if data.order == 1:
         keep = kept_share(reader, release.matrix, constant, limit)
     else:

@@ -37,6 +37,7 @@ from privopt.problems.robust import (
     rows_within,
     set_of_joints,
 )
+from privopt.problems.robust_information import seconds_over_set
 from privopt.problems.robust_reading import SetReader
 from privopt.problems.validation import fields as read_fields
 
@@ -99,10 +100,12 @@ class DistortionPrivacy(DistortionData, Problem[Release]):
 
     @property
     def judging_seconds(self) -> float:
-        """A product of integer tables, a look at each pair of a secret and a release, and exact costs of all pairs."""
+        """A product of integer tables, a look at each pair of a secret and a release, and exact costs of all pairs; over a set more of these."""
         outputs, cells = int(self.matrix.shape[1]), int((self.observation.leaking.table > 0).sum())
         pairs = len(self.observation.p_s) * outputs
-        return 2e-2 + 1e-5 * pairs + 4e-9 * cells * outputs + 1.5e-6 * self.matrix.size
+        secrets = len(self.observation.p_s)
+        over = 0.0 if self.ambiguity is None else seconds_over_set(secrets, self.matrix.size)
+        return 2e-2 + 1e-5 * pairs + 4e-9 * cells * outputs + 1.5e-6 * self.matrix.size + over
 
     def with_budget(self, budget: float) -> Self:
         """The same problem with another bound of the same kind."""

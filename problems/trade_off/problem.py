@@ -20,7 +20,7 @@ from privopt.models.channel_data import Release
 from privopt.problems import validation as checks
 from privopt.problems.repeated import check_times, repeated_channel
 from privopt.problems.robust import largest_radius, rows_within, set_of_joints
-from privopt.problems.robust_information import most_information_over
+from privopt.problems.robust_information import most_information_over, seconds_over_set
 from privopt.problems.robust_reading import SetReader
 from privopt.problems.trade_off import bound, certificate
 from privopt.problems.trade_off.data import TradeOffData
@@ -36,10 +36,12 @@ class TradeOff(TradeOffData, Problem[Release]):
 
     @property
     def judging_seconds(self) -> float:
-        """Balls for each value of S and release, with a release for every other symbol; 0 below half a second."""
+        """Balls for each value of S and release, with a release for every other symbol, and for all pairs over a set; 0 below half a second."""
         observed = self.observation
         seen = 1 if observed.useful is None else len(observed.p_x)
         seconds = 4e-6 * len(observed.p_w) * (len(observed.p_s) + seen)
+        if self.ambiguity is not None:
+            seconds += seconds_over_set(len(observed.p_s), len(observed.p_w) ** 2)
         return seconds if seconds >= 0.5 else 0.0
 
     def with_budget(self, budget: float) -> Self:

@@ -44,10 +44,16 @@ STEPS = (0.0, 0.5, 0.9, 1.1, 2.0)
 ENTRANTS = (0.25, 1.0)
 """What an entry that is 0 becomes, as a share of the largest."""
 
+CELLS = 2_000_000
+"""Entries of the columns that are looked at together, about: what each joint says of them takes a few times the memory."""
+
 LEAST = 1e-10
 """Weight of a column that counts."""
 
 TINY = 1e-300
+
+Joint = tuple[Floats, Floats]
+"""A prior and the rows of a joint."""
 
 Gains = Callable[[Floats], Floats]
 """Of columns P(y | x), shape (n, k): what each adds to the utility, in proportion to the column, shape (k,)."""
@@ -73,11 +79,11 @@ class CappedMixture:
     start: Floats
     columns: Floats = field(init=False)
     rho: Floats = field(init=False)
-    _joints: list[tuple[Floats, Floats]] = field(default_factory=list)
-    """The priors and rows of the joints met."""
+    _joints: list[Joint] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.cap *= 1.0 - SPARE
+        self._rng = np.random.default_rng(0)
         self.rho = self.start / self.start.sum()
         n = len(self.rho)
         self.columns = np.concatenate([np.ones((n, 1)), np.eye(n)], axis=1)
@@ -88,26 +94,34 @@ class CappedMixture:
             self._add(matrix[:, (matrix > 0).any(axis=0)])
 
     def run(self, budget: Budget) -> Floats | None:
-        """The matrix of the best mixture whose bound over the set keeps the cap, with a release for each column; None where none was found in time."""
+        """The matrix of the best mixture whose bound over the set keeps the cap, with a release for each column.
+
+        Where none was found in time the last one, which may be beyond the cap; None without any.
+        """
         best: Floats | None = None
+        last: Floats | None = None
         most, idle = -np.inf, 0
         while budget.remaining > 0 and idle < IDLE:
             solved = self._solved(budget)
             if solved is None:
                 break
             matrix = self.columns[:, solved.point > LEAST] * solved.point[solved.point > LEAST]
-            matrix /= matrix.sum(axis=1, keepdims=True)
+            last = matrix = matrix / matrix.sum(axis=1, keepdims=True)
             value = float(self.gains(matrix).sum())
             grown = self._improve(solved, budget)
             idle = 0 if grown and value > most + NEAR * abs(most) else idle + 1
             if value > most and read(self.reader, matrix).bound <= self.cap:
                 best, most = matrix, value
             self.rho = 0.5 * (self.rho + self._mixture(solved.multipliers))
-        return best
+        return last if best is None else best
 
     def _add(self, columns: Floats) -> None:
-        columns = columns / columns.max(axis=0)
-        self.columns = np.unique(np.concatenate([self.columns, columns], axis=1).round(12), axis=1)
+        scaled = (columns / columns.max(axis=0)).round(12).T
+        new = {row.tobytes(): row for row in scaled}
+        for row in self.columns.T:
+            new.pop(row.tobytes(), None)
+        if new:
+            self.columns = np.concatenate([self.columns, np.array(list(new.values())).T], axis=1)
 
     def _mixture(self, multipliers: Floats) -> Floats:
         """How what is observed is distributed at the mixture of joints by their prices."""
@@ -123,25 +137,17 @@ class CappedMixture:
         slopes, feet = secants(low, high)
         return slopes, feet, np.log(np.maximum(self.rho @ columns, TINY))
 
-    def _told(self, columns: Floats, parts: tuple[Floats, Floats, Floats]) -> Floats:
-        """What each column says at each joint met, shape (joints, k)."""
-        slopes, feet, logs = parts
-        told = np.empty((len(self._joints), columns.shape[1]))
-        for j, (prior, rows) in enumerate(self._joints):
-            told[j] = prior @ ((rows @ columns) * (slopes - logs) + feet)
-        return told
-
     def _solved(self, budget: Budget) -> Least | None:
         """The program, with rows for joints until none is above the cap."""
         n, gains = len(self.rho), self.gains(self.columns)
         slopes, feet, logs = parts = self._parts(self.columns)
-        told, whole = self._told(self.columns, parts), Rows.dense(self.columns, np.ones(n))
+        told, whole = _told(self._joints, self.columns, parts), Rows.dense(self.columns, np.ones(n))
         for last in range(JOINTS - 1, -1, -1):
             solved = minimise(
                 -gains, Rows.dense(told, self.cap), whole, tolerance=1e-9, seconds=budget.remaining
             )
             if solved is None or budget.remaining <= 0:
-                return None
+                return solved
             values = (self.columns * solved.point) @ (slopes - logs).T
             rows = np.array([row.farthest(values[:, s]) for s, row in enumerate(self.reader.rows)])
             of_s = (rows * values.T).sum(axis=1) + feet @ solved.point
@@ -149,16 +155,18 @@ class CappedMixture:
             if prior @ of_s <= self.cap * (1 + ENOUGH) or not last:
                 return solved
             self._joints.append((prior, rows))
-            told = np.vstack([told, prior @ ((rows @ self.columns) * (slopes - logs) + feet)])
+            told = np.vstack([told, _told(self._joints[-1:], self.columns, parts)])
         return None
 
     def _improve(self, solved: Least, budget: Budget) -> bool:
         """Add the neighbours of the columns in use that gain most at the prices; whether there are any."""
         used = self.columns[:, solved.point > 0]
-        tried = _neighbours(used)
+        tried = _neighbours(used, self._rng)
         excess = self.gains(tried) + tried.T @ solved.prices
-        if self._joints:
-            excess = excess - solved.multipliers[: len(self._joints)] @ self._told(tried, self._parts(tried))
+        priced = np.flatnonzero(solved.multipliers)
+        if len(priced):
+            joints = [self._joints[j] for j in priced.tolist()]
+            excess = excess - solved.multipliers[priced] @ _told(joints, tried, self._parts(tried))
         order = np.argsort(-excess)[:MOST]
         order = order[excess[order] > BETTER * max(abs(solved.value), 1e-12)]
         if not len(order) or budget.remaining <= 0:
@@ -167,22 +175,35 @@ class CappedMixture:
         return True
 
 
-def _neighbours(columns: Floats) -> Floats:
-    """Columns with one entry changed, and the sums of two of them."""
+def _told(joints: list[Joint], columns: Floats, parts: tuple[Floats, Floats, Floats]) -> Floats:
+    """What each column says at each of some joints, shape (joints, k)."""
+    slopes, feet, logs = parts
+    told = np.empty((len(joints), columns.shape[1]))
+    for j, (prior, rows) in enumerate(joints):
+        told[j] = prior @ ((rows @ columns) * (slopes - logs) + feet)
+    return told
+
+
+def _neighbours(columns: Floats, rng: np.random.Generator) -> Floats:
+    """Columns with one entry changed, and the sums of two of them; some of them at random where they are many."""
     n, k = columns.shape
-    found = []
-    for x in range(n):
+    most, found, count = max(n, CELLS // n), list[Floats](), 0
+    one, other = np.triu_indices(k, 1)
+    pairs = rng.permutation(len(one))[: most // 2]
+    for x in rng.permutation(n).tolist():
+        if count >= most // 2:
+            break
         positive = columns[x] > 0
-        for step in STEPS:
+        for factor in STEPS:
             moved = columns[:, positive].copy()
-            moved[x] *= step
+            moved[x] *= factor
             found.append(moved)
         for entrant in ENTRANTS:
             moved = columns[:, ~positive].copy()
             moved[x] = entrant
             found.append(moved)
-    one, other = np.triu_indices(k, 1)
-    found.append(columns[:, one] + columns[:, other])
+        count += len(STEPS) * int(positive.sum()) + len(ENTRANTS) * int((~positive).sum())
+    found.append(columns[:, one[pairs]] + columns[:, other[pairs]])
     every = np.concatenate(found, axis=1)
     every = every[:, (every > 0).any(axis=0)]
     return np.asarray(every / every.max(axis=0))

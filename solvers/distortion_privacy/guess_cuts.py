@@ -56,9 +56,9 @@ class GuessCuts:
     def run(self, budget: Budget) -> Floats | None:
         """The matrix of the best channel, whose rows sum to 1; the last one met where the time is too short, None without any."""
         observed, outputs = self.problem.matrix.shape
-        nominal = np.array([row.farthest(np.zeros(observed)) for row in self.reader.rows])
-        self._rows = [(y, row) for row in nominal[self.reader.possible] for y in range(outputs)]
-        self._joints = [self.problem.observation.p_w]
+        self._rows, self._joints = [], [self.problem.observation.p_w]
+        self._separate(self.problem.constant().matrix, np.full(outputs, -1.0))
+        self._separate(self.problem.reproduction().matrix, np.zeros(outputs))
         matrix = None
         while budget.remaining > 0:
             solved = self._solved(budget)

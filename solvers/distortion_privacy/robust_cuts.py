@@ -37,8 +37,12 @@ HIGHEST = 64.0
 BELOW = 1e-9
 """A level is proved too low a little below where the program says so, relative to it."""
 
-ANSWERING, CAPS = 0.6, 0.5
-"""Shares of the time for an answer where an average is capped, the bound has the rest, and of that for smaller caps."""
+ANSWERING, BEFORE, CAPS = 0.6, 0.3, 0.5
+"""Shares of the time for an answer where an average is capped, the bound has the rest; of that for a mixture of releases first, and then for smaller
+caps."""
+
+MOST_CELLS = 40_000
+"""Cells of a channel up to which the program of maximal leakage over a set is written down."""
 
 CHECKING = 0.1
 """Share of what is left then for the bound to be proved."""
@@ -54,7 +58,7 @@ class RobustCuts(Solver[DistortionPrivacy]):
 
     A bound on ratios is a row for each joint, a bound on distortion another. The least level of ratios is searched, with a
     mixture of joints that proves a level too low. The bound on maximal leakage over the set is itself a linear program, with a row for each
-    distribution at which a release tells most. Mutual information is solved at the nominal joint with smaller and smaller caps, whose
+    distribution at which a release says most. Mutual information is solved at the nominal joint with smaller and smaller caps, whose
     answers are mixed, and bounded by cutting planes at several joints of the set.
     """
 
@@ -105,10 +109,10 @@ class RobustCuts(Solver[DistortionPrivacy]):
 def _averaged(problem: DistortionPrivacy, ambiguity: JointAmbiguity, budget: Budget) -> Proposal:
     """Mutual information: smaller caps at the nominal joint, mixtures of their answers, and a bound at several joints of the set."""
     until = replace(budget.earlier(1 - ANSWERING), incumbent=None)
+    early = _mixed(problem, [problem.constant()], until.earlier(1 - BEFORE))
     proposal = tightened(problem, lambda cap, share: _capped(problem, cap, share), until.earlier(1 - CAPS))
-    if proposal.mechanism is None or budget.remaining == 0:
-        return proposal
-    release = _mixed(problem, problem.check(proposal.mechanism), until)
+    tried = [] if proposal.mechanism is None else [problem.check(proposal.mechanism)]
+    release = _mixed(problem, [early, *tried], until)
     proposal = replace(proposal, mechanism=release)
     inside = release.matrix
     if inside.shape != problem.matrix.shape:
@@ -124,41 +128,37 @@ def _by_guesses(problem: DistortionPrivacy, ambiguity: JointAmbiguity, budget: B
     """Maximal leakage: the best channel for its bound over the set, and the bound of the nominal joint."""
     nominal = _capped(problem, problem.budget, replace(budget.earlier(1 - CAPS), incumbent=None))
     cuts = GuessCuts(problem, ambiguity, SetReader.of(ambiguity))
-    found = cuts.run(budget.earlier(CHECKING))
+    found = cuts.run(budget.earlier(CHECKING)) if problem.matrix.size <= MOST_CELLS else None
     tried = [] if nominal.mechanism is None else [problem.check(nominal.mechanism)]
     tried += [] if found is None else [problem.answer(found)]
     kept = [problem.repair(release, 0.0) for release in tried]
-    readings = [(problem.evaluate(release), release) for release in kept]
-    best = max(
-        (pair for pair in readings if pair[0].feasible), key=lambda pair: pair[0].objective, default=None
-    )
-    return replace(
-        nominal,
-        mechanism=problem.anchor() if best is None else best[1],
-        stats={**nominal.stats, **cuts.stats},
-    )
+    return replace(nominal, mechanism=_best(problem, kept), stats={**nominal.stats, **cuts.stats})
 
 
-def _mixed(problem: DistortionPrivacy, release: Release, budget: Budget) -> Release:
-    """The release, or a mixture of its columns and others with less distortion; columns with the same best reproduction are one release."""
-    if problem.reader is None or release.matrix.shape != problem.matrix.shape:
-        return release
+def _mixed(problem: DistortionPrivacy, releases: list[Release], budget: Budget) -> Release:
+    """The best of some releases and a mixture of their columns and others; columns with the same best reproduction are one release."""
+    same = [release for release in releases if release.matrix.shape == problem.matrix.shape]
     costs = problem.observation.p_w[:, None] * problem.matrix
 
     def gains(columns: Floats) -> Floats:
         return -np.asarray((costs.T @ columns).min(axis=0))
 
-    mixture = CappedMixture(problem.reader, gains, problem.budget, problem.observation.p_w)
-    mixture.take([release.matrix])
-    found = mixture.run(budget)
-    if found is None:
-        return release
-    matrix = np.zeros(problem.matrix.shape)
-    np.add.at(matrix.T, (costs.T @ found).argmin(axis=0), found.T)
-    made, before = problem.answer(matrix), problem.evaluate(release)
-    reading = problem.evaluate(made)
-    better = not before.feasible or reading.objective > before.objective
-    return made if reading.feasible and better else release
+    if problem.reader is not None:
+        mixture = CappedMixture(problem.reader, gains, problem.budget, problem.observation.p_w)
+        mixture.take([release.matrix for release in same])
+        found = mixture.run(budget)
+        if found is not None:
+            matrix = np.zeros(problem.matrix.shape)
+            np.add.at(matrix.T, (costs.T @ found).argmin(axis=0), found.T)
+            same.append(problem.repair(problem.answer(matrix), 0.0))
+    return _best(problem, [*releases, *same])
+
+
+def _best(problem: DistortionPrivacy, releases: list[Release]) -> Release:
+    """The best of those that keep the budget, or what is always private."""
+    readings = [(problem.evaluate(release), release) for release in releases]
+    kept = [(reading.objective, release) for reading, release in readings if reading.feasible]
+    return max(kept, key=lambda pair: pair[0])[1] if kept else problem.anchor()
 
 
 def _of_nominal(problem: DistortionPrivacy) -> Solver[DistortionPrivacy]:

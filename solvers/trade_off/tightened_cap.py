@@ -37,8 +37,8 @@ MEMBERS = 12
 ROUNDS, ROUND = 0.7, 0.5
 """Shares of the time that is left for all of them, and for the next one; the rest is for mixtures of all answers."""
 
-MIXED = 0.4
-"""Share of the time that is left for a mixture of the first answer's releases."""
+BEFORE, MIXED = 0.2, 0.4
+"""Shares of the time that is left for a mixture of releases before anything else, and of those of the first answers."""
 
 TINY = 1e-300
 
@@ -74,17 +74,24 @@ class TightenedCap(Solver[PrivacyFunnel]):
             mechanism = problem.everything() if problem.budget else problem.nothing()
             nominal = problem.at_nominal(problem.budget)
             return Proposal(mechanism, analytic_bound(nominal), dict(ANALYTIC), stats={"iterations": 0})
-        first = _part(
-            budget, max(AT_NOMINAL, min(MOST, FIRST_SECONDS / max(budget.remaining, FIRST_SECONDS)))
+        answers = None if problem.reader is None else _Answers(problem, problem.reader)
+        if answers is not None:
+            answers.mix(_part(budget, BEFORE))
+            if budget.remaining == 0:
+                bound = analytic_bound(problem.at_nominal(problem.budget))
+                return Proposal(answers.best or problem.anchor(), bound, dict(ANALYTIC))
+        proposal = tightened(
+            problem, lambda cap, until: _capped(problem.at_nominal(cap), until), _first(budget)
         )
-        proposal = tightened(problem, lambda cap, until: _capped(problem.at_nominal(cap), until), first)
-        if problem.ambiguity is None or problem.reader is None:
+        if answers is None or problem.ambiguity is None:
             return proposal
-        answers = _Answers(problem, problem.reader, proposal)
+        if proposal.mechanism is not None:
+            answers.take(problem.check(proposal.mechanism))
         answers.mix(_part(budget, MIXED))
-        bounded = _through_members(problem, Spread(problem.ambiguity), answers, budget)
+        if budget.remaining > 0:
+            proposal = _through_members(problem, Spread(problem.ambiguity), proposal, answers, budget)
         answers.mix(budget)
-        return replace(bounded, mechanism=answers.best)
+        return replace(proposal, mechanism=answers.best or problem.anchor())
 
 
 @dataclass
@@ -93,7 +100,6 @@ class _Answers:
 
     problem: PrivacyFunnel
     reader: SetReader
-    first: Proposal
     best: Mechanism | None = None
     _reached: float = -math.inf
 
@@ -107,8 +113,6 @@ class _Answers:
             return np.asarray((of_x * np.log(np.where(of_x > 0, apart, 1.0))).sum(axis=0))
 
         self._mixture = CappedMixture(self.reader, gains, self.problem.budget, observed.p_w)
-        if self.first.mechanism is not None:
-            self.take(self.problem.check(self.first.mechanism))
 
     def take(self, release: Release) -> None:
         """Keep its columns, and the release itself where it keeps the cap and is the best."""
@@ -120,18 +124,24 @@ class _Answers:
     def mix(self, budget: Budget) -> None:
         """The best mixture of releases."""
         matrix = self._mixture.run(budget)
-        if matrix is not None:
-            self.take(self.problem.answer(matrix))
-            budget.report(self._reached, self.first.bound, fraction=0.9)
+        if matrix is None:
+            return
+        made: Release = self.problem.answer(matrix)
+        if self.best is None and not self.problem.evaluate(made).feasible:
+            made = self.problem.repair(made, 0.0)
+        self.take(made)
+        budget.report(self._reached, fraction=0.5)
 
 
-def _through_members(problem: PrivacyFunnel, spread: Spread, answers: _Answers, budget: Budget) -> Proposal:
+def _through_members(
+    problem: PrivacyFunnel, spread: Spread, bounded: Proposal, answers: _Answers, budget: Budget
+) -> Proposal:
     """The bounds at joints at which the answers so far say more, and their answers.
 
     Each next joint is the average of those that were worst for the answers so far (Brown, "Iterative solution of games by
     fictitious play", 1951): the set holds it, too.
     """
-    bounded, joint, rounds = answers.first, None, 0
+    joint, rounds = None, 0
     until = _part(budget, ROUNDS)
     matrix = np.eye(problem.sizes[1])
     if isinstance(answers.best, (Channel, Merging)) and problem.evaluate(answers.best).objective > 0:
@@ -150,6 +160,12 @@ def _through_members(problem: PrivacyFunnel, spread: Spread, answers: _Answers, 
         matrix = there.mechanism.matrix
         answers.take(problem.check(there.mechanism))
     return replace(bounded, stats={**bounded.stats, "joints": rounds})
+
+
+def _first(budget: Budget) -> Budget:
+    """The time of the nominal joint: a share, but so many seconds at least where there are."""
+    share = FIRST_SECONDS / max(budget.remaining, FIRST_SECONDS)
+    return _part(budget, max(AT_NOMINAL, min(MOST, share)))
 
 
 def _part(budget: Budget, share: float) -> Budget:

@@ -262,6 +262,11 @@ def _error(n: int, leakage: str) -> Problem[Any]:
     return DistortionPrivacy(joint, line(n), max_distortion=0.1, leakage=leakage, alpha=alpha)
 
 
+def _capped_over_set(n: int, leakage: str, cap: float) -> Problem[Any]:
+    """The same over what 10 000 rows of three secrets allow."""
+    return DistortionPrivacy(counts_of_weak(3, n, 10_000), line(n), max_leakage=cap, leakage=leakage)
+
+
 def _metric_distortion(n: int) -> Problem[Any]:
     return DistortionPrivacy(itself(n), line(n), max_leakage=1.0, leakage="ldp")
 
@@ -281,6 +286,14 @@ register_cases(
         *((f"metric-{n}", "", partial(_metric_distortion, n)) for n in (60, 150)),
         *((f"maximal-{n}", "", partial(_capped, n, "maximal_leakage", 0.5)) for n in (20, 150)),
         *((f"sibson-{n}", "", partial(_capped, n, "sibson", 0.3)) for n in (10, 60)),
+        *(
+            (f"set-{leakage}-{n}", "", partial(_capped_over_set, n, leakage, cap))
+            for leakage, n, cap in (
+                ("mutual_information", 20, 0.02),
+                ("maximal_leakage", 20, 0.3),
+                ("maximal_leakage", 40, 0.3),
+            )
+        ),
         *((f"error-information-{n}", "", partial(_error, n, "mutual_information")) for n in (10, 100)),
         *((f"error-maximal-{n}", "", partial(_error, n, "maximal_leakage")) for n in (60,)),
         *((f"error-lip-{n}", "", partial(_error, n, "lip")) for n in (40,)),

@@ -7,6 +7,7 @@ from typing import Any
 
 from privopt.benchmarks.data import joints
 from privopt.benchmarks.runner.case import register_cases
+from privopt.benchmarks.suites.dispatch.tables import counts_of_weak
 from privopt.core.problem import Problem
 from privopt.models import JointDistribution
 from privopt.problems.information_bottleneck.problem import InformationBottleneck
@@ -37,6 +38,10 @@ def _weighed_survey() -> Problem[Any]:
     return _weighed(joints.survey())
 
 
+def _cap_over_set(n_s: int, n_x: int) -> Problem[Any]:
+    return PrivacyFunnel(counts_of_weak(n_s, n_x, 10_000), max_leakage=0.005)
+
+
 _FLOORS = (
     (4, 8, "q"),
     (3, 20, ""),
@@ -60,6 +65,7 @@ register_cases(
         ("high-floor-4x40", "", partial(_floor, 4, 40, "stochastic", 0.95)),
         ("high-floor-5x60", "", partial(_floor, 5, 60, "stochastic", 0.9)),
         ("capped-5x60", "", partial(_cap, 5, 60, 0.1)),
+        *((f"capped-set-{s}x{x}", "", partial(_cap_over_set, s, x)) for s, x in ((2, 16), (5, 30))),
         *((f"weighed-5x{x}", "", partial(_weighed_random, 5, x)) for x in (60, 120)),
         ("capped-5x120", "", partial(_cap, 5, 120, 0.1)),
         *((f"weighed-10x{x}", "", partial(_weighed_random, 10, x)) for x in (50, 120)),
