@@ -35,8 +35,8 @@ UNITS = 16
 MOST = 6
 """Blocks that are divided anew at a time, at most."""
 
-SECONDS = 0.2
-"""Seconds of one program, at most."""
+SECONDS, WHOLE = 0.2, 10.0
+"""Seconds of one program, at most, and of the only one where that has all symbols."""
 
 IN_VAIN = 150
 """Programs in a row without a gain after which no more are tried."""
@@ -175,7 +175,8 @@ class Search:
         goal = self.goal if self.goal.weighed else replace(self.goal, need=need)
         place = np.argsort(costs.symbols)
         bits = np.array([int((1 << place[start == b]).sum()) for b in np.unique(start)])
-        seconds = min(SECONDS, budget.remaining)
+        whole = len(self.costs.symbols) <= UNITS
+        seconds = min(WHOLE if whole else SECONDS, budget.remaining)
         now = time.monotonic()
         program = program_on(costs, goal, bits, Budget(deadline=now + seconds), now + 0.7 * seconds)
         best = program.solved(0.1 * seconds).best
