@@ -21,7 +21,7 @@ READINGS = 8
 NEAR = 1e-4
 """Relative distance of the leakage from the cap at which no other cap is tried, the leakage being below."""
 
-FIRST = 0.5
+FIRST = 0.75
 """Share of the time for the first cap, whose bound is that of the answer."""
 
 NEXT = 0.3

@@ -52,11 +52,11 @@ def enumerated(problem: LocalInformationPrivacy, strict: LocalInformationPrivacy
     ArithmeticError
         If there is no time left for the master program.
     """
-    stop, complete = 0.6 * budget.remaining, True
+    until, complete = budget.earlier(0.6), True
     batches = [np.zeros((0, len(problem.observation.support)))]
     for batch in vertices(system(strict)):
         batches.append(batch)
-        if budget.remaining < stop:
+        if until.remaining == 0:
             complete = False
             break
     best = best_mixture(problem, _distinct(np.concatenate(batches)), budget.remaining)

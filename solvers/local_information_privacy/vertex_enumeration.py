@@ -187,12 +187,12 @@ class VerticesSystems(Vertices):
         """Propose the best mixture; a third of the time is left for it and for the proof."""
         if (whole := whole_release(problem)) is not None:
             return whole
-        stop, batches, complete = 0.6 * budget.remaining, [], True
+        until, batches, complete = budget.earlier(0.6), list[Floats](), True
         tolerance = max(min(TOLERANCE, SHARE * width(problem)), ROUNDING)
         for batch in vertices(system(problem), tolerance):
             if len(batch):
                 batches.append(batch)
-            if budget.remaining < stop:
+            if until.remaining == 0:
                 complete = False
                 break
         posteriors = np.concatenate(batches) if batches else np.zeros((0, len(problem.observation.support)))

@@ -198,9 +198,9 @@ class _BatchSolver(Solver[SequenceInformationPrivacy]):
         """An answer for each release at its level, until they repeat, or time is short."""
         answers: list[WordAnswer] = []
         before: Step | None = None
-        until = 0.3 * budget.remaining if budget.remaining < math.inf else 0.0
+        until = budget.earlier(0.3)
         for step in steps(problem):
-            if answers and (len(answers) >= MAX_ROWS or budget.remaining < until):
+            if answers and (len(answers) >= MAX_ROWS or until.remaining == 0):
                 break
             if before is not None and alike(before, step):
                 continue

@@ -152,8 +152,8 @@ def _dual(
     """
     costs, steps = CostsAhead(ahead_of(problem, posteriors)), 0
     later = begin if problem.lasting else np.zeros(len(posteriors))
-    until = (1 - share) * budget.remaining if budget.remaining < math.inf else 0.0
-    while steps < min(FOLLOWED, problem.horizon - 1) and budget.remaining >= until:
+    until = budget.earlier(1 - share)
+    while steps < min(FOLLOWED, problem.horizon - 1) and until.remaining > 0:
         after = costs.step(later)
         gain = after - later
         later, steps = after, steps + 1

@@ -186,10 +186,10 @@ def _rows(problem: SequenceInformationPrivacy, solver: str, budget: Budget) -> l
     if len(problem.setting(min(problem.batch, problem.span)).inputs) > MAX_WORDS:
         return []
     rows: list[list[float]] = []
-    until = 0.5 * budget.remaining if budget.remaining < math.inf else 0.0
+    until = budget.earlier(0.5)
     before: Step | None = None
     for step in steps(problem):
-        if len(rows) >= MAX_ROWS or (rows and budget.remaining < until):
+        if len(rows) >= MAX_ROWS or (rows and until.remaining == 0):
             break
         if before is not None and alike(before, step):
             rows.append(rows[-1])
@@ -269,11 +269,11 @@ def hamming_prices(rows: Floats, levels: Levels) -> Floats:
 def _by_programs(step: Step, levels: Levels, budget: Budget) -> Floats:
     """Prices of every state, the likeliest first; 0 where time is short, which proves what a constant release costs at least."""
     rows, cost = step.revealed, step.release.setting.cost
-    table, until = np.zeros(rows.shape), SHARE * budget.remaining if budget.remaining < np.inf else 0.0
+    table, until = np.zeros(rows.shape), budget.earlier(SHARE)
     likely = np.zeros(1) if step.before is None else step.before[0]
     for i in np.argsort(-likely, kind="stable").tolist():
         seen = rows[i] > 0
-        if budget.remaining < until:
+        if until.remaining == 0:
             break
         prices = row_prices(rows[i, seen], cost[seen], levels, budget.remaining)
         if prices is None:

@@ -25,7 +25,7 @@ from privopt.solvers.trade_off.members import Spread, between, dual_at
 
 ANALYTIC = {"kind": "analytic"}
 
-AT_NOMINAL = 0.5
+AT_NOMINAL = 0.6
 """Share of the time for the nominal joint and smaller caps there."""
 
 FIRST_SECONDS, MOST = 1.5, 0.9
@@ -37,7 +37,7 @@ MEMBERS = 12
 ROUNDS, ROUND = 0.7, 0.5
 """Shares of the time that is left for all of them, and for the next one; the rest is for mixtures of all answers."""
 
-BEFORE, MIXED = 0.2, 0.4
+BEFORE, MIXED = 0.15, 0.4
 """Shares of the time that is left for a mixture of releases before anything else, and of those of the first answers."""
 
 TINY = 1e-300
