@@ -96,24 +96,29 @@ class CappedMixture:
     def run(self, budget: Budget) -> Floats | None:
         """The matrix of the best mixture whose bound over the set keeps the cap, with a release for each column.
 
-        Where none was found in time the last one, which may be beyond the cap; None without any.
+        Where none was found in time, one beyond the cap is mixed with its own output distribution: divergences are convex. None without any.
         """
         best: Floats | None = None
-        last: Floats | None = None
+        beyond: Floats | None = None
         most, idle = -np.inf, 0
         while budget.remaining > 0 and idle < IDLE:
             solved = self._solved(budget)
             if solved is None:
                 break
             matrix = self.columns[:, solved.point > LEAST] * solved.point[solved.point > LEAST]
-            last = matrix = matrix / matrix.sum(axis=1, keepdims=True)
+            matrix = matrix / matrix.sum(axis=1, keepdims=True)
             value = float(self.gains(matrix).sum())
             grown = self._improve(solved, budget)
             idle = 0 if grown and value > most + NEAR * abs(most) else idle + 1
-            if value > most and read(self.reader, matrix).bound <= self.cap:
-                best, most = matrix, value
+            if value > most:
+                told = read(self.reader, matrix).bound
+                if told <= self.cap:
+                    best, most = matrix, value
+                else:
+                    share = self.cap / told
+                    beyond = share * matrix + (1.0 - share) * (self.start @ matrix / self.start.sum())
             self.rho = 0.5 * (self.rho + self._mixture(solved.multipliers))
-        return last if best is None else best
+        return beyond if best is None else best
 
     def _add(self, columns: Floats) -> None:
         scaled = (columns / columns.max(axis=0)).round(12).T

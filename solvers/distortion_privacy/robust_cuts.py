@@ -150,7 +150,7 @@ def _mixed(problem: DistortionPrivacy, releases: list[Release], budget: Budget) 
         if found is not None:
             matrix = np.zeros(problem.matrix.shape)
             np.add.at(matrix.T, (costs.T @ found).argmin(axis=0), found.T)
-            same.append(problem.repair(problem.answer(matrix), 0.0))
+            same.append(problem.answer(matrix))
     return _best(problem, [*releases, *same])
 
 

@@ -126,10 +126,7 @@ class _Answers:
         matrix = self._mixture.run(budget)
         if matrix is None:
             return
-        made: Release = self.problem.answer(matrix)
-        if self.best is None and not self.problem.evaluate(made).feasible:
-            made = self.problem.repair(made, 0.0)
-        self.take(made)
+        self.take(self.problem.answer(matrix))
         budget.report(self._reached, fraction=0.5)
 
 
