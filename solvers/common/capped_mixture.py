@@ -147,7 +147,8 @@ class CappedMixture:
         n, gains = len(self.rho), self.gains(self.columns)
         slopes, feet, logs = parts = self._parts(self.columns)
         told, whole = _told(self._joints, self.columns, parts), Rows.dense(self.columns, np.ones(n))
-        for last in range(JOINTS - 1, -1, -1):
+        most = len(self._joints) + JOINTS
+        while True:
             solved = minimise(
                 -gains, Rows.dense(told, self.cap), whole, tolerance=1e-9, seconds=budget.remaining
             )
@@ -157,11 +158,10 @@ class CappedMixture:
             rows = np.array([row.farthest(values[:, s]) for s, row in enumerate(self.reader.rows)])
             of_s = (rows * values.T).sum(axis=1) + feet @ solved.point
             prior = self.reader.prior.farthest(np.where(self.reader.possible, of_s, 0.0))
-            if prior @ of_s <= self.cap * (1 + ENOUGH) or not last:
+            if prior @ of_s <= self.cap * (1 + ENOUGH) or len(self._joints) >= most:
                 return solved
             self._joints.append((prior, rows))
             told = np.vstack([told, _told(self._joints[-1:], self.columns, parts)])
-        return None
 
     def _improve(self, solved: Least, budget: Budget) -> bool:
         """Add the neighbours of the columns in use that gain most at the prices; whether there are any."""

@@ -12,7 +12,7 @@ from privopt.core.highs import Least, Rows, minimise
 from privopt.core.solver import Budget
 from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
-from privopt.problems.local_information_privacy.members import farthest
+from privopt.problems.local_information_privacy.members import Demand, farthest
 from privopt.problems.robust_reading import SetReader
 
 FREE = 1e-7
@@ -113,15 +113,21 @@ class GuessCuts:
                 if row @ matrix[:, y] > most[y] + BROKEN * (1.0 + most[y]):
                     self._rows.append((y, row))
         if self.problem.max_leakage is None:
-            self._farthest(matrix)
+            p = observed_at(most_distorted(self.problem, self.ambiguity, matrix))
+            spent = (matrix * self.problem.matrix * self.problem.magnitude).sum(axis=1)
+            if p @ spent > float(self.problem.floor):
+                self._joints.append(p)
         return len(self._rows) + len(self._joints) > before
 
-    def _farthest(self, matrix: Floats) -> None:
-        """Add the joint at which the expected distortion is largest, where that breaks the bound."""
-        spent = (matrix * self.problem.matrix * self.problem.magnitude).sum(axis=1)
-        unit = float(np.abs(spent).max()) or 1.0
-        joint = farthest(self.ambiguity, [round(v / unit * SCALE) for v in spent.tolist()])
-        prior, *rows = (np.array([v / sum(row) for v in row]) for row in (joint.prior, *joint.rows) if row)
-        p = np.asarray(prior @ np.array(rows))
-        if p @ spent > float(self.problem.floor):
-            self._joints.append(p)
+
+def most_distorted(problem: DistortionPrivacy, ambiguity: JointAmbiguity, matrix: Floats) -> Demand:
+    """The joint of a set at which the expected distortion of a channel is largest."""
+    spent = (matrix * problem.matrix).sum(axis=1)
+    unit = float(np.abs(spent).max()) or 1.0
+    return farthest(ambiguity, [round(v / unit * SCALE) for v in spent.tolist()])
+
+
+def observed_at(joint: Demand) -> Floats:
+    """P(w) at a joint."""
+    prior, *rows = (np.array([v / sum(row) for v in row]) for row in (joint.prior, *joint.rows) if row)
+    return np.asarray(prior @ np.array(rows))

@@ -15,7 +15,7 @@ from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.models.channel_data import Release
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
 from privopt.problems.local_information_privacy.data import posterior_rows
-from privopt.problems.local_information_privacy.members import Demand, farthest, written
+from privopt.problems.local_information_privacy.members import Demand, written
 from privopt.problems.robust_reading import SetReader
 from privopt.solvers.common.capped_mixture import CappedMixture
 from privopt.solvers.common.cutting import Program, least_cost, least_of_largest
@@ -23,7 +23,7 @@ from privopt.solvers.common.separation import Separation, set_refused
 from privopt.solvers.common.tightened import tightened
 from privopt.solvers.distortion_privacy.blahut_arimoto import BlahutArimoto
 from privopt.solvers.distortion_privacy.direct_lp import DirectLp
-from privopt.solvers.distortion_privacy.guess_cuts import GuessCuts
+from privopt.solvers.distortion_privacy.guess_cuts import GuessCuts, most_distorted, observed_at
 from privopt.solvers.distortion_privacy.members import MembersBound
 
 ANALYTIC = {"kind": "analytic"}
@@ -46,9 +46,6 @@ MOST_CELLS = 40_000
 
 CHECKING = 0.1
 """Share of what is left then for the bound to be proved."""
-
-SCALE = 2**40
-"""Distortions are rounded to integers of this size where the joint of the largest one is sought."""
 
 
 @register
@@ -288,20 +285,12 @@ class _Levels:
 
     def _distortion(self, channel: Release) -> None:
         """Add the joint at which the expected distortion of a channel is largest."""
-        spent = (channel.matrix * self.problem.matrix).sum(axis=1)
-        scale = float(np.abs(spent).max()) or 1.0
-        whole = [round(v / scale * SCALE) for v in spent.tolist()]
-        joint = farthest(self.ambiguity, whole)
+        joint = most_distorted(self.problem, self.ambiguity, channel.matrix)
         if joint not in self.joints:
             self.joints.append(joint)
 
     def _solve(self, rows: Floats) -> Program | None:
         self.programs += 1
-        shares = [self._weights(joint)[self.seen] / self.p[self.seen] for joint in self.joints]
+        shares = [observed_at(joint)[self.seen] / self.p[self.seen] for joint in self.joints]
         table = (self.problem.matrix * self.problem.magnitude)[self.seen]
         return least_of_largest(rows, self.p[self.seen], [w[:, None] * table for w in shares], self.budget)
-
-    def _weights(self, joint: Demand) -> Floats:
-        """P(w) at a joint."""
-        prior, *rows = (np.array([v / sum(row) for v in row]) for row in (joint.prior, *joint.rows) if row)
-        return np.asarray(prior @ np.array(rows))
