@@ -46,6 +46,8 @@ ALIKE = 1e-9
 """Objectives that differ by less, relative to the problem's scale, count as equal."""
 LONGER = 1.2
 """How many times as long as before a solver that cannot be stopped must have to run again when nobody else is left."""
+HARDLY = 1e-3
+"""A gap up to this, relative to the problem's scale, is nearly closed: who came so far may soon be done."""
 NEARLY = 2.0
 """A prediction of this many times what is left may still be met: the first answer has all of it."""
 OVERTIME = 1.0
@@ -357,6 +359,8 @@ class Search(Generic[M]):
             return min(SLICE * predicted(c) + PATIENCE, share) if len(others) > 1 else left
         if self._alone(c, others):
             return left
+        if self._nearly_closed(c):
+            return MOSTLY * left
         if not any(after.polls for after in provers[1:]):
             if self._bound_may_improve(c, left / 2):
                 return left / 2
@@ -370,6 +374,13 @@ class Search(Generic[M]):
         most = MOSTLY if hopeless or ends_surely(c, left / 2) else 0.6
         several = min(max(SLICE * predicted(c), left / 3), most * left)
         return max(several, min(FITTING * predicted(c), left)) if predicted(c) <= left else several
+
+    def _nearly_closed(self, c: Candidate) -> bool:
+        """Whether the best answer is of this one, which was stopped where its own bound left next to nothing open."""
+        best = self._best
+        if c.name not in self.cut or best is None or best.solver != c.name or best.gap is None:
+            return False
+        return best.gap <= HARDLY * self.call.problem.scale(best)
 
     def _bound_may_improve(self, c: Candidate, seconds: float) -> bool:
         """Whether the tightest bound is of another one that was stopped before its end, and may have more than the last time."""

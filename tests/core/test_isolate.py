@@ -97,6 +97,7 @@ class Large(po.Solver[po.Redaction]):
         return po.Proposal(problem.safe(), stats={"process": os.getpid()})
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there large arrays go back at once")
 def test_a_child_that_needed_much_memory_for_a_while_is_not_started_anew() -> None:
     ran = [run_guarded(Large(), PROBLEM, po.Budget(time.monotonic() + 30)).stats["process"] for _ in range(3)]

@@ -35,8 +35,10 @@ from privopt.solvers.redaction.reach import refusal, walked
 
 Arms: TypeAlias = tuple[tuple[Arm, Arm], tuple[Arm, Arm]]
 
-FINEST = 32768
-"""Nodes of the largest tables."""
+SMALLEST, FINEST = 128, 32768
+"""Nodes of the first tables and of the largest."""
+ALIKE = 2000
+"""Nodes up to which tables take nearly the same time: with so many, twice as long as with few."""
 TARGET = 5e-7
 """Share of the utility that the bound may leave open."""
 FAINT = 1e-12
@@ -145,7 +147,8 @@ def lower_cost(
         The cost of a mechanism that is known.
     """
     best, dual = 0.0, Dual(nodes=64, rows=1, share=target_gap / 4)
-    previous, size, rows = -math.inf, 128, int(np.clip(clock() / 2 / SECONDS_A_ROW, FEWEST, 2000))
+    previous, size, rows = Step(), SMALLEST, int(np.clip(clock() / 2 / SECONDS_A_ROW, FEWEST, 2000))
+    rows = min(rows, max(FEWEST, *(track.length for track in setting.tracks)))
     if reached < math.inf and rows > 2 * FIRST:  # few rows will often do, where the first releases are near
         attempt = Dual(nodes=size, rows=FIRST, share=target_gap / 4)
         try:
@@ -170,10 +173,39 @@ def lower_cost(
             best, dual = bound, attempt
         if best >= reached - target_gap / 2:
             return best, dual
-        # Errors fall with the square of the size, so the last change shows what is left.
-        if (bound - previous) / 15 < target_gap / 2 or size >= FINEST or clock() < 3 * (before - clock()):
+        step = Step(size, bound, before - clock())
+        enough = step.enough(previous, target_gap / 2)
+        size = min(enough, FINEST, step.affordable(CHECKABLE * clock()))
+        if size <= step.size:
             return best, dual
-        previous, size = bound, 4 * size
+        previous = step
+
+
+@dataclass(frozen=True)
+class Step:
+    """Tables that were made: their nodes, the bound that they prove, and the seconds that they took."""
+
+    size: int = 0
+    bound: float = -math.inf
+    seconds: float = 0.0
+
+    def enough(self, before: Step, error: float) -> int:
+        """Nodes, a power of two, with which the bound is expected to err by no more: errors fall with the square of the size.
+
+        No more than there are where it does not err by more already, and four times as many after the first tables.
+        """
+        if math.isinf(before.bound):
+            return 4 * self.size
+        left = (self.bound - before.bound) / ((self.size / before.size) ** 2 - 1)
+        return self.size << math.ceil(math.log2(max(left / error, 1.0)) / 2)
+
+    def affordable(self, seconds: float) -> int:
+        """Nodes, a power of two, of the largest tables that some seconds are expected to do for."""
+        least = self.seconds / (
+            1 + self.size / ALIKE
+        )  # of tables so small that only their number of rows counts
+        nodes = max(1.0, (seconds / max(least, 1e-9) - 1) * ALIKE)
+        return 1 << math.floor(math.log2(nodes))
 
 
 def _until(clock: Clock, rest: float) -> Clock:

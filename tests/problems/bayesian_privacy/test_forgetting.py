@@ -171,6 +171,7 @@ def test_leakages_of_hundreds_of_nats_err_by_no_more_than_is_said(rare: float) -
         assert abs(bound.value - every[0]) <= error_of(1e-12, every[1])
 
 
+@pytest.mark.long
 def test_rare_answers_are_read_by_tilts() -> None:
     """Sums of probabilities below the smallest float, at a rate that does not blur them."""
     chain, lattice = po.MarkovChain([[0.999999, 0.000001], [0.9, 0.1]]), COUNT

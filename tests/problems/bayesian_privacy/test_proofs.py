@@ -262,6 +262,7 @@ def _deviation(n: int, count: int, truth: Fraction) -> Fraction:
     return Fraction(total)
 
 
+@pytest.mark.long
 def test_certificates_do_not_depend_on_opendp(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = [(e.problem, po.solve(e.problem)) for e in po.BayesianPrivacy.examples()]
     monkeypatch.setitem(sys.modules, "opendp", None)

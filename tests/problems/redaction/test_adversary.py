@@ -222,6 +222,7 @@ def test_a_constant_private_record_keeps_its_other_value_hidden() -> None:
     assert solution.mechanism.release(["wet", "dry", "wet", "dry"])[0] is None
 
 
+@pytest.mark.long
 def test_sequential_mechanisms_hide_them_beyond_a_first_release() -> None:
     problem = po.Redaction(STARTED, 5, 3, 1.0, form="sequential")
     solution = po.solve(problem)

@@ -12,7 +12,7 @@ from privopt.arrays import Floats
 from privopt.problems.redaction.bound import Setting
 from privopt.problems.redaction.track import of_floats
 from privopt.solvers.redaction.optimal.side import Side
-from privopt.solvers.redaction.optimal.solver import best_mechanism, lower_cost
+from privopt.solvers.redaction.optimal.solver import SMALLEST, Step, best_mechanism, lower_cost
 from privopt.solvers.redaction.relaxation import best_side, best_split, pooled, with_regions
 
 FIGURE = [
@@ -191,6 +191,25 @@ def test_bound_is_below_and_close(seed: int) -> None:
     assert coarse["nodes"] <= dual["nodes"]
     if count <= 9:
         assert leakage(left, right, np.concatenate((redaction_left, redaction_right))) <= epsilon + 1e-12
+
+
+@pytest.mark.parametrize("error", [1e-4, 1e-7, 1e-10])
+def test_tables_are_as_large_as_their_last_change_asks_for(error: float) -> None:
+    def made(size: int) -> Step:
+        return Step(size, 0.7 - 300.0 / size**2, 0.1)
+
+    first, second = made(SMALLEST), made(4 * SMALLEST)
+    assert first.enough(Step(), error) == 4 * SMALLEST
+    size = second.enough(first, error)
+    assert 0.7 - made(size).bound <= error * (1 + 1e-6)
+    assert size == second.size or 0.7 - made(size // 2).bound > error
+
+
+def test_tables_are_no_larger_than_there_is_time_for() -> None:
+    quick = Step(SMALLEST, 0.5, 0.1)
+    sizes = [quick.affordable(seconds) for seconds in (0.0, 0.05, 0.2, 1.0, 5.0, 100.0)]
+    assert sizes == sorted(sizes)
+    assert sizes[1] <= SMALLEST < sizes[2] < sizes[-1]
 
 
 @pytest.mark.parametrize(("alpha", "beta", "private"), [(0.05, 0.3, 4), (0.4, 0.2, 1), (0.7, 0.9, 6)])

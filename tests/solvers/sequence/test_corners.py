@@ -125,6 +125,7 @@ def test_it_gains_on_single_releases(chain: po.MarkovChain, messages: int, gain:
     assert -told.objective <= -alone.utility * (1 - gain) - 4 * error
 
 
+@pytest.mark.long
 def test_it_keeps_below_the_bound_for_any_messages_and_is_near_it() -> None:
     single, double = Ask(CYCLE, 1.0), Ask(CYCLE, 1.0, messages=2)
     bound = po.solve(single, "separable", time_limit=20).bound

@@ -46,6 +46,7 @@ def test_under_bounds_it_finds_what_the_program_over_all_blocks_proves(seed: int
         assert best.objective - one.objective <= 0.1 * (best.objective - first.objective) + 1e-11
 
 
+@pytest.mark.long
 def test_planted_groups_are_found() -> None:
     """Symbols of one group have one posterior, groups equal masses: at a rate of ln 5 nothing of the secret need be lost."""
     rng = np.random.default_rng(5)

@@ -117,6 +117,7 @@ def test_thirty_symbols_are_proved(which: int) -> None:
     assert solved(problem, "block-program", 120.0).status is po.Status.OPTIMAL
 
 
+@pytest.mark.long
 def test_a_tighter_bound_never_does_better_and_names_do_not_matter() -> None:
     table = random_table(7, 3, 13)
     order = np.random.default_rng(0).permutation(13)
