@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 STARTING = 1.5
 """Seconds that are not worth a process of its own: its start takes about as long."""
+STARTING_ANEW = 3.0
+"""The same where no earlier lane has left its process: imports take a second or two."""
 GRACE = 0.25
 """Seconds before the end of a search that its lane should have ended, and seconds past it that it is waited for."""
 
@@ -102,6 +104,17 @@ def two_cores() -> bool:
 def may_run_beside(candidate: Candidate) -> bool:
     """Whether a solver may run in the lane: one of the package that polls the deadline."""
     return candidate.polls and of_the_package(candidate.solver)
+
+
+def worth_a_lane(seconds: float) -> bool:
+    """Whether a process beside this one has done something in some seconds, its start included.
+
+    Examples
+    --------
+    >>> worth_a_lane(0.1), worth_a_lane(10.0)
+    (False, True)
+    """
+    return seconds >= (STARTING if _idle else STARTING_ANEW)
 
 
 @dataclass(frozen=True)

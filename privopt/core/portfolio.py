@@ -9,7 +9,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol
 
 from privopt.core.alarm import raise_alarm
-from privopt.core.beside import CUT, GRACE, STARTING, Ended, Lane, Outcome, may_run_beside, two_cores
+from privopt.core.beside import (
+    CUT,
+    GRACE,
+    STARTING,
+    Ended,
+    Lane,
+    Outcome,
+    may_run_beside,
+    two_cores,
+    worth_a_lane,
+)
 from privopt.core.expected import (
     FITTING,
     HOPE,
@@ -362,6 +372,8 @@ class Search(Generic[M]):
         if self._nearly_closed(c):
             return MOSTLY * left
         if not any(after.polls for after in provers[1:]):
+            if c.guarantee is Guarantee.BOUNDED and self._improver_waits(left / 2):
+                return left / 2
             if self._bound_may_improve(c, left / 2):
                 return left / 2
             if c.name in self.cut and any(ready_after(o) <= left / SLICE for o in provers[1:]):
@@ -374,6 +386,11 @@ class Search(Generic[M]):
         most = MOSTLY if hopeless or ends_surely(c, left / 2) else 0.6
         several = min(max(SLICE * predicted(c), left / 3), most * left)
         return max(several, min(FITTING * predicted(c), left)) if predicted(c) <= left else several
+
+    def _improver_waits(self, seconds: float) -> bool:
+        """Whether nothing runs beside, and a solver that improves until it is stopped has not run and may be done in about some seconds."""
+        waiting = (o for o in self.takers if o.guarantee is Guarantee.FEASIBLE and o.name not in self.tried)
+        return self.lane is None and any(o.polls and predicted(o) <= NEARLY * seconds for o in waiting)
 
     def _nearly_closed(self, c: Candidate) -> bool:
         """Whether the best answer is of this one, which was stopped where its own bound left next to nothing open."""
@@ -495,7 +512,7 @@ class Search(Generic[M]):
         """
         beside = [c for c in improvers if may_run_beside(c)]
         busy = any(self._unfinished(c) for c in provers) or len(beside) > 1
-        if not (beside and busy) or self.settled or self.call.left < STARTING:
+        if not (beside and busy) or self.settled or not worth_a_lane(self.call.left):
             return
         if is_isolated() or not two_cores() or not may_have_children():
             return

@@ -39,6 +39,8 @@ _SEARCHED, _SEARCHED_OF_PARTS = 0.32, 0.2
 """Shares of the time for the search: as much is needed to prove its bound again, of all parts together."""
 _STARTED = 0.2
 """Share of the time for a local search: the better the cutoff, the fewer the boxes, but these find better points, too."""
+_AT_LEAST = 0.5
+"""Of that share: few runs end by their number, also where the machine is busy."""
 _ATTEMPTS: tuple[tuple[int, int, float], ...] = (
     (0, 100, 0.1),
     (5, 400, 0.15),
@@ -135,7 +137,8 @@ class BranchAndBound(Solver[Redaction]):
             return Proposal(start, utility_bound(problem, 0.0)[1], {})
         best, search, cutoff, spent = problem.safe(), Search(stretch, np.inf), np.inf, 0.0
         for runs, boxes, part in _ATTEMPTS:
-            best = _best(problem, _start(problem, budget, runs, part * _STARTED * begun), best)
+            seconds = max(part, _AT_LEAST) * _STARTED * begun
+            best = _best(problem, _start(problem, budget, runs, seconds), best)
             if (most := max(0.0, _most(problem) - problem.evaluate(best).utility)) < cutoff:
                 search, cutoff, spent = Search(stretch, most), most, 0.0
             then = budget.remaining
