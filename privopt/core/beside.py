@@ -107,7 +107,7 @@ def may_run_beside(candidate: Candidate) -> bool:
 
 
 def worth_a_lane(seconds: float) -> bool:
-    """Whether a process beside this one has done something in some seconds, its start included.
+    """Whether a process beside this one can do something in some seconds, its start included.
 
     Examples
     --------
@@ -115,6 +115,20 @@ def worth_a_lane(seconds: float) -> bool:
     (False, True)
     """
     return seconds >= (STARTING if _idle else STARTING_ANEW)
+
+
+def prepare(problem: Problem[Any]) -> None:
+    """Start the process of a later lane, for another problem of this kind: it imports what that needs meanwhile."""
+    if _idle:
+        return
+    try:
+        payload = pack(problem, problem)
+    except SolverFailure:
+        return
+    executor = _process()
+    with deaf_to_interrupts():
+        executor.submit(_read, payload)
+    _idle.append(executor)
 
 
 @dataclass(frozen=True)
@@ -292,6 +306,13 @@ def _ended(candidate: Candidate, future: Future[_Answer]) -> Ended:
     except Exception as cause:  # noqa: BLE001 - the process may die of anything; the reason is kept
         died = f"the process of the solver died: {describe(cause).partition('.')[0]}"
         return Ended(candidate, SolverFailure(died), 0.0)
+
+
+def _read(payload: bytes) -> None:
+    """In the lane's process: import what a problem needs."""
+    import cloudpickle
+
+    cloudpickle.loads(payload)
 
 
 def _run(payload: bytes, packed: bytes, until: float, share: float, seed: int) -> _Answer:

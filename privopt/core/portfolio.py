@@ -17,6 +17,7 @@ from privopt.core.beside import (
     Lane,
     Outcome,
     may_run_beside,
+    prepare,
     two_cores,
     worth_a_lane,
 )
@@ -341,6 +342,8 @@ class Search(Generic[M]):
             if waiting and predicted(c) > self.call.left:
                 self._before_long_proofs(feasible, min(predicted(o) for o in provers[i:]))
                 waiting = False
+            if self.lane is None and not any(o.polls for o in provers[i + 1 :]):
+                self._improve_before(c, feasible)
             left = self.call.left
             if not c.polls and self._answered:
                 after = [predicted(o) for o in provers[i + 1 :] if o.polls and self._unfinished(o)]
@@ -372,8 +375,6 @@ class Search(Generic[M]):
         if self._nearly_closed(c):
             return MOSTLY * left
         if not any(after.polls for after in provers[1:]):
-            if c.guarantee is Guarantee.BOUNDED and self._improver_waits(left / 2):
-                return left / 2
             if self._bound_may_improve(c, left / 2):
                 return left / 2
             if c.name in self.cut and any(ready_after(o) <= left / SLICE for o in provers[1:]):
@@ -387,10 +388,19 @@ class Search(Generic[M]):
         several = min(max(SLICE * predicted(c), left / 3), most * left)
         return max(several, min(FITTING * predicted(c), left)) if predicted(c) <= left else several
 
-    def _improver_waits(self, seconds: float) -> bool:
-        """Whether nothing runs beside, and a solver that improves until it is stopped has not run and may be done in about some seconds."""
-        waiting = (o for o in self.takers if o.guarantee is Guarantee.FEASIBLE and o.name not in self.tried)
-        return self.lane is None and any(o.polls and predicted(o) <= NEARLY * seconds for o in waiting)
+    def _improve_before(self, c: Candidate, feasible: Sequence[Candidate]) -> None:
+        """Where nothing runs beside, whoever improves until it is stopped has a part before a long search whose bound may stay open.
+
+        That search has a short time before: where it closes at once, nobody waits.
+        """
+        left = self.call.left
+        within = NEARLY * left
+        waiting = [o for o in feasible if o.polls and o.name not in self.tried and predicted(o) <= within]
+        if c.guarantee is not Guarantee.BOUNDED or not c.polls or c.name in self.cut or not waiting:
+            return
+        self._try(c, min(PROBE, CHEAP * left))
+        for k, o in enumerate(waiting):
+            self._try(o, self.call.left / 2 / (len(waiting) - k))
 
     def _nearly_closed(self, c: Candidate) -> bool:
         """Whether the best answer is of this one, which was stopped where its own bound left next to nothing open."""
@@ -512,9 +522,12 @@ class Search(Generic[M]):
         """
         beside = [c for c in improvers if may_run_beside(c)]
         busy = any(self._unfinished(c) for c in provers) or len(beside) > 1
-        if not (beside and busy) or self.settled or not worth_a_lane(self.call.left):
+        if not (beside and busy) or self.settled or self.call.left < STARTING:
             return
         if is_isolated() or not two_cores() or not may_have_children():
+            return
+        if not worth_a_lane(self.call.left):
+            prepare(self.call.problem)
             return
         best = self._best
         self.lane = Lane(self.call.problem, None if best is None else best.answer, self.call.seed)

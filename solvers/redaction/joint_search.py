@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -80,8 +80,8 @@ def searched_records(problem: Redaction) -> list[int]:
 Form = tuple[float, int, int]
 """Left share of epsilon, and which values are released early on the left and on the right."""
 
-_RELAXED = 0.25
-"""Share of the time for the relaxation."""
+_RELAXED, _STARTED = 0.25, 0.4
+"""Shares of the time for the relaxation, and for all starts."""
 _MOST = 24
 _SHARES = (0.5, 0.25, 0.75, 0.0, 1.0)
 
@@ -240,13 +240,14 @@ class _Search:
     def best(self) -> Point | None:
         """The best point of local searches from the best starts."""
         points: dict[bytes, Point] = {}
+        enough = (1 - _STARTED) * self.budget.remaining
         for support, near in starts(self.problem, self.zone, self.budget, self.rng):
             if self.zone.sees_too_far(self.program.sights.visible(support)):
                 continue
             point = self.program.solve(support, near)
             if point is not None:
                 points[point.support.tobytes()] = point
-            if self.budget.remaining == 0 or self.program.runs >= self.runs // 2:
+            if self.budget.remaining <= enough or self.program.runs >= self.runs // 2:
                 break
         best: Point | None = None
         for start in sorted(points.values(), key=lambda point: point.cost)[:CLIMBS]:
@@ -255,21 +256,56 @@ class _Search:
         return best
 
     def climb(self, point: Point) -> Point:
-        """Change one record at a time while that helps, and two when one does not."""
-        improved: Point | None = point
-        while improved is not None:
-            point, improved = improved, None
-            for support in itertools.chain(self.moves(point.support, 1), self.moves(point.support, 2)):
-                if self.done:
-                    break
-                near = np.where(point.table < 1, point.table, 0.9)
-                other = self.program.solve(support, near, point.cost - 1e-9)
-                if other is not None and other.cost < point.cost - 1e-9:
-                    improved = other
-                    reading = self.problem.evaluate(self.problem.answer(other.table))
-                    self.budget.report(reading.objective, fraction=self.program.runs / self.runs)
-                    break
+        """Change a stretch of records or one record at a time while that helps, and two records when nothing else does."""
+        kinds: tuple[Callable[[Support], Iterator[Support]], ...] = (
+            lambda support: self.stretches(support, 1),
+            lambda support: self.moves(support, 1),
+            lambda support: self.stretches(support, 2),
+            lambda support: self.moves(support, 2),
+        )
+        at, in_vain = 0, 0
+        while in_vain < len(kinds) and not self.done:
+            better = self._better(point, kinds[at](point.support))
+            if better is not None and at + 1 < len(kinds):
+                point, in_vain = better, 0
+            else:
+                point = point if better is None else better
+                at, in_vain = (at + 1) % len(kinds), 0 if better is not None else in_vain + 1
         return point
+
+    def _better(self, point: Point, supports: Iterator[Support]) -> Point | None:
+        """The first point of some supports that is better, or None."""
+        near = np.where(point.table < 1, point.table, 0.9)
+        for support in supports:
+            if self.done:
+                break
+            other = self.program.solve(support, near, point.cost - 1e-9)
+            if other is not None and other.cost < point.cost - 1e-9:
+                reading = self.problem.evaluate(self.problem.answer(other.table))
+                self.budget.report(reading.objective, fraction=self.program.runs / self.runs)
+                return other
+        return None
+
+    def stretches(self, support: Support, parts: int) -> Iterator[Support]:
+        """Supports in which all records between private ones, or each of so many parts of them, always hide a value or sometimes release it.
+
+        Where a value is rare, optima hide it along a whole side, which no change of a single record comes near.
+        """
+        records, private = np.array(self.zone.records), np.array(self.problem.private)
+        sides = np.searchsorted(private, records)
+        between = [records[sides == side] for side in range(len(private) + 1)]
+        stretches = [part for side in between for part in np.array_split(side, parts) if len(part) > 1]
+        changes = list(itertools.product(stretches, range(support.shape[1]), (HIDDEN, PARTIAL)))
+        for j in self.rng.permutation(len(changes)).tolist():
+            yield self._changed(support, *changes[j])
+
+    def _changed(self, support: Support, part: NDArray[np.intp], value: int, kind: int) -> Support:
+        """A support with another choice for a value wherever some records release anything."""
+        moved = support.copy()
+        rows = part[(support[part] != HIDDEN).any(axis=1)]
+        moved[rows] = np.minimum(moved[rows], PARTIAL)
+        moved[rows, value] = kind
+        return moved
 
     def moves(self, support: Support, count: int) -> Iterator[Support]:
         """Supports with one or two other choices, in random order; of single ones those first that were not tried, or long ago."""
