@@ -64,6 +64,8 @@ NEARLY = 2.0
 OVERTIME = 1.0
 """Seconds past what is left that the second process has at most until its deadline: what is kept for judging may be for long checks of bounds."""
 
+SOON = 0.1
+"""Share of what is left after which improvers begin beside a search whose bound may stay open."""
 MOSTLY = 0.8
 """Share of what is left that one gets at most which is sure to close the gap in half of it, or beside none that may end.
 
@@ -520,7 +522,7 @@ class Search(Generic[M]):
 
         Where a proof is expected soon, not before that: two processes may share what makes a core fast.
         """
-        beside = [c for c in improvers if may_run_beside(c)]
+        beside = sorted((c for c in improvers if may_run_beside(c)), key=lambda c: c.name in self.cut)
         busy = any(self._unfinished(c) for c in provers) or len(beside) > 1
         if not (beside and busy) or self.settled or self.call.left < STARTING:
             return
@@ -534,10 +536,13 @@ class Search(Generic[M]):
         self.lane.add(beside, time.monotonic() + self.call.left - GRACE, self._alone_first(provers))
 
     def _alone_first(self, provers: Sequence[Candidate]) -> float:
-        """Seconds that the provers have for themselves."""
-        soonest = min((predicted(c) for c in provers if self._unfinished(c)), default=0.0)
+        """Seconds that the provers have for themselves: few where the soonest may leave its bound open."""
+        first = min((c for c in provers if self._unfinished(c)), key=predicted, default=None)
+        soonest = 0.0 if first is None else predicted(first)
         if soonest < max(STARTING, self.call.left / NEARLY):
-            return max(FITTING * soonest, STARTING / 2)
+            alone = max(FITTING * soonest, STARTING / 2)
+            open_ended = first is not None and first.guarantee is Guarantee.BOUNDED
+            return min(alone, SOON * self.call.left) if open_ended else alone
         return soonest if self._ends_surely(self.call.left / FITTING) else 0.0
 
     def _collect(self) -> None:

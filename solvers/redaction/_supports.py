@@ -26,6 +26,8 @@ Support: TypeAlias = NDArray[np.int8]
 
 LEAST = 1e-11
 """Smallest redaction probability in a support: at 0 a record would be released whole, which is another support."""
+FINE = 1e-12
+"""Of the cost in units of its steepest slope, when SLSQP stops."""
 _RAISES = (1e-14, 1e-12, 1e-10, 1e-8, 1e-5, 1e-2, 1.0)
 _HALVINGS, _ROUNDS = 10, 150
 
@@ -285,7 +287,7 @@ class Local:
             low, high = (middle, high) if self.excess(values + (1 - values) * middle) > 0 else (low, middle)
         return values + (1 - values) * high
 
-    def descend(self, start: Floats) -> Floats:
+    def descend(self, start: Floats, tolerance: float) -> Floats:
         """SLSQP, the slacks of all first releases being its constraints."""
         from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
@@ -307,7 +309,7 @@ class Local:
             method="SLSQP",
             bounds=Bounds(low, high),
             constraints=NonlinearConstraint(self._slacks, 0.0, np.inf, jac=self._slopes),
-            options={"maxiter": _ROUNDS, "ftol": 1e-12},
+            options={"maxiter": _ROUNDS, "ftol": tolerance},
         )
         return np.asarray(np.clip(optimum.x[: self.size], LEAST, 1.0))
 
@@ -342,9 +344,10 @@ class Point:
 
 @dataclass
 class Program:
-    """Supports to probabilities; remembers what it has solved."""
+    """Supports to probabilities; remembers what it has solved, to a tolerance of the cost."""
 
     problem: Redaction
+    tolerance: float = FINE
     solved: dict[bytes, Point | None] = field(default_factory=dict)
     runs: int = 0
 
@@ -363,16 +366,22 @@ class Program:
         if key not in self.solved:
             if self.floor(support) >= worth:
                 return None
-            self.solved[key] = self._solve(Local(self.sights, self.hidden, support), near)
+            local = Local(self.sights, self.hidden, support)
+            self.solved[key] = self._solve(local, near, self.tolerance)
         return self.solved[key]
 
-    def _solve(self, local: Local, near: Floats) -> Point | None:
+    def polished(self, point: Point) -> Point:
+        """The same to the finest tolerance; the point itself where that is no better."""
+        finer = self._solve(Local(self.sights, self.hidden, point.support), point.table, FINE)
+        return point if finer is None or finer.cost > point.cost else finer
+
+    def _solve(self, local: Local, near: Floats, tolerance: float) -> Point | None:
         # Raising probabilities never leaks more, so the support is private somewhere iff it is next to 1.
         if local.excess(np.ones(local.size)) > 0:
             return None
         values = np.ones(0)
         if local.size:
             self.runs += 1
-            values = local.raised(local.descend(np.clip(near[local.where], LEAST, 0.95)))
+            values = local.raised(local.descend(np.clip(near[local.where], LEAST, 0.95), tolerance))
         table = local.table(values)
         return Point(self.hidden.value(table), local.support, table)

@@ -91,13 +91,12 @@ def starts(
 ) -> Iterator[tuple[Support, Floats]]:
     """Supports with redaction tables to start from, at most a few dozen; each is private near its table of ones.
 
-    The incumbent is the first of them. For one private record it stands for the relaxation, which takes as long as dozens of
-    others; for several it may be far worse to start from.
+    The incumbent is the first of them, and those of the relaxation are looked at even so: an incumbent of the same cost may be far
+    worse to start from.
     """
     yield from _near_mechanism(problem, budget.incumbent)
     yield from _near_mechanism(problem, Windows().run(problem, budget).mechanism)
-    if len(problem.private) > 1 or not isinstance(budget.incumbent, RedactionMechanism):
-        yield from _near_mechanism(problem, Relaxation().run(problem, budget.earlier(1 - _RELAXED)).mechanism)
+    yield from _near_mechanism(problem, Relaxation().run(problem, budget.earlier(1 - _RELAXED)).mechanism)
     yield from _by_form(problem, zone, rng)
 
 
@@ -164,6 +163,8 @@ MAX_LENGTH = 20_000
 """Records in the tables of probabilities, many of which are kept."""
 MOST_MOVES = 4000
 """Most changes tried before a point counts as a local optimum."""
+COARSE = 1e-7
+"""To which supports are compared: the best one is finished to the last digits."""
 CLIMBS = 4
 """Number of starts that are improved."""
 
@@ -221,6 +222,8 @@ class JointSearch(Solver[Redaction]):
             return Proposal(problem.answer(table))
         search = _Search(problem, budget, self.runs)
         best = search.best()
+        if best is not None and budget.remaining > 0:
+            best = search.program.polished(best)
         stats = {"runs": search.program.runs, "supports": len(search.program.solved)}
         return Proposal(problem.safe() if best is None else problem.answer(best.table), stats=stats)
 
@@ -228,7 +231,7 @@ class JointSearch(Solver[Redaction]):
 class _Search:
     def __init__(self, problem: Redaction, budget: Budget, runs: int) -> None:
         self.problem, self.budget, self.runs = problem, budget, runs
-        self.program = Program(problem)
+        self.program = Program(problem, COARSE)
         self.rng = np.random.default_rng(budget.seed)
         self.zone = Zone.of(problem, searched_records(problem))
         self.tried: dict[tuple[int, int], int] = {}
