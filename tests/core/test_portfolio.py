@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from instances.planted import WIDE, Feasible, Merging, Planted, planted_only
+from instances.planted import WIDE, Feasible, Merging, Planted, Quick, Using, planted_only
 
 import privopt as po
 from privopt.core import registry as _registry
@@ -330,3 +330,69 @@ def test_an_answer_that_a_proof_beats_soon_is_never_certified(monkeypatch: pytes
     assert solution.solver == "planted"
     assert solution.certified
     assert min(certified) == pytest.approx(solution.objective, abs=1e-9)
+
+
+@dataclass(frozen=True)
+class Open(Using):
+    """Spends all it is given, and may leave its bound open."""
+
+    name: ClassVar[str] = "open"
+    guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.BOUNDED
+    seconds: ClassVar[float] = 0.4
+    times: ClassVar[list[float]] = []
+
+
+@dataclass(frozen=True)
+class Improving(Using):
+    """Spends all it is given, and says that it needs longer than the other one."""
+
+    name: ClassVar[str] = "improving"
+    seconds: ClassVar[float] = 2.0
+    times: ClassVar[list[float]] = []
+
+
+def test_who_improves_has_a_part_before_a_search_that_may_stay_open_where_nothing_runs_beside(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("privopt.core.portfolio.two_cores", lambda: False)
+    planted_only(monkeypatch, Open, Improving, Quick)
+    for kind in (Open, Improving):
+        kind.times.clear()
+    po.solve(WIDE, time_limit=2.0)
+    first, *later = Open.times
+    assert first <= 0.5
+    assert len(Improving.times) == 1
+    assert Improving.times[0] >= 0.5
+    assert max(later) >= 0.4
+
+
+def test_who_has_nearly_closed_the_gap_has_most_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    times: list[float] = []
+    best = po.solve(WIDE, "column-generation", time_limit=20.0)
+    assert best.bound is not None
+
+    @dataclass(frozen=True)
+    class Nearly(Planted):
+        """Stops early the first time, with a bound that is nearly met."""
+
+        interruptible: ClassVar[bool] = True
+        guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.BOUNDED
+
+        def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+            times.append(budget.remaining)
+            mechanism = problem.repair(best.answer, 1e-5)
+            return po.Proposal(mechanism, best.bound, best.dual, stats={"stop": "out of time"})
+
+    @dataclass(frozen=True)
+    class Hoping(Planted):
+        """Says that it is sure to close the gap soon, and brings nothing."""
+
+        name: ClassVar[str] = "hoping"
+        interruptible: ClassVar[bool] = True
+        seconds: ClassVar[float] = 0.5
+
+    planted_only(monkeypatch, Nearly, Hoping)
+    monkeypatch.setattr(Hoping, "run", lambda self, problem, budget: po.Proposal(problem.safe()))
+    po.solve(WIDE, time_limit=10.0)
+    assert len(times) > 1
+    assert times[1] >= 0.6 * 10.0

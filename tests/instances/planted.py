@@ -81,6 +81,14 @@ class Merging(Feasible):
         return replace(SubsetMerging().run(problem, budget), bound=None, dual=None)
 
 
+@dataclass(frozen=True)
+class Quick(Merging):
+    """The same in next to no time."""
+
+    name: ClassVar[str] = "quick"
+    seconds: ClassVar[float] = 0.01
+
+
 def planted_only(monkeypatch: pytest.MonkeyPatch, *kinds: type[po.Solver[Any]]) -> None:
     """Only these solvers are there, and those that say so are believed to poll the deadline, so that they run in this process."""
     monkeypatch.setattr(

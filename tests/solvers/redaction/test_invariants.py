@@ -8,6 +8,8 @@ from instances.few import few
 from oracles.enumeration import leakage, random_table
 
 import privopt as po
+from privopt.solvers.redaction._supports import HIDDEN, PARTIAL, Program
+from privopt.solvers.redaction.joint_search import JointSearch
 from privopt.solvers.redaction.optimal import Optimal
 
 QUICK = Optimal(bound=False)
@@ -88,3 +90,22 @@ def test_leakage_of_six_records_equals_enumeration(seed: int) -> None:
     assert po.measures.redaction_leakage(markov, p, table) == pytest.approx(
         leakage(markov, p, table), rel=1e-12
     )
+
+
+@pytest.mark.long
+def test_a_value_that_is_rare_is_hidden_along_a_side() -> None:
+    """A support made by hand: no single change of a good one of another kind leads there."""
+    moves = [
+        [0.72, 0.01, 0.13, 0.14],
+        [0.17, 0.53, 0.18, 0.12],
+        [0.16, 0.02, 0.41, 0.41],
+        [0.24, 0.01, 0.07, 0.68],
+    ]
+    problem = po.Redaction(po.MarkovChain(moves), 16, 8, 1.0)
+    support = np.full((16, 4), HIDDEN, dtype=np.int8)
+    support[:6, [0, 3]] = support[11:, [0, 2]] = support[12:, 3] = PARTIAL
+    by_hand = Program(problem).solve(support, np.full(support.shape, 0.9))
+    assert by_hand is not None
+    found = po.solve(problem, JointSearch(120), time_limit=60)
+    assert found.utility is not None
+    assert found.utility >= 0.97 * problem.evaluate(problem.answer(by_hand.table)).utility
