@@ -369,7 +369,7 @@ def test_who_improves_has_a_part_before_a_search_that_may_stay_open_where_nothin
 def test_who_has_nearly_closed_the_gap_has_most_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     times: list[float] = []
     best = po.solve(WIDE, "column-generation", time_limit=20.0)
-    assert best.bound is not None
+    assert best.answer is not None and best.bound is not None
 
     @dataclass(frozen=True)
     class Nearly(Planted):
