@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -250,7 +250,7 @@ class _Search:
             point = self.program.solve(support, near)
             if point is not None:
                 points[point.support.tobytes()] = point
-            if self.budget.remaining <= enough or self.program.runs >= self.runs // 2:
+            if self.budget.remaining <= enough < math.inf or self.program.runs >= self.runs // 2:
                 break
         best: Point | None = None
         for start in sorted(points.values(), key=lambda point: point.cost)[:CLIMBS]:
@@ -260,20 +260,16 @@ class _Search:
 
     def climb(self, point: Point) -> Point:
         """Change a stretch of records or one record at a time while that helps, and two records when nothing else does."""
-        kinds: tuple[Callable[[Support], Iterator[Support]], ...] = (
-            lambda support: self.stretches(support, 1),
-            lambda support: self.moves(support, 1),
-            lambda support: self.stretches(support, 2),
-            lambda support: self.moves(support, 2),
-        )
+        changes = ((self.stretches, 1), (self.moves, 1), (self.stretches, 2), (self.moves, 2))
         at, in_vain = 0, 0
-        while in_vain < len(kinds) and not self.done:
-            better = self._better(point, kinds[at](point.support))
-            if better is not None and at + 1 < len(kinds):
-                point, in_vain = better, 0
-            else:
-                point = point if better is None else better
-                at, in_vain = (at + 1) % len(kinds), 0 if better is not None else in_vain + 1
+        while in_vain < len(changes) and not self.done:
+            changed, count = changes[at]
+            better = self._better(point, changed(point.support, count))
+            point, in_vain = (point, in_vain + 1) if better is None else (better, 0)
+            if better is None or at + 1 == len(
+                changes
+            ):  # pairs of records are many: what is cheaper comes before the next
+                at = (at + 1) % len(changes)
         return point
 
     def _better(self, point: Point, supports: Iterator[Support]) -> Point | None:
@@ -294,7 +290,7 @@ class _Search:
 
         Where a value is rare, optima hide it along a whole side, which no change of a single record comes near.
         """
-        records, private = np.array(self.zone.records), np.array(self.problem.private)
+        records, private = np.array(self.zone.records), np.sort(self.problem.private)
         sides = np.searchsorted(private, records)
         between = [records[sides == side] for side in range(len(private) + 1)]
         stretches = [part for side in between for part in np.array_split(side, parts) if len(part) > 1]
