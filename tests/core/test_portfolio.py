@@ -369,7 +369,9 @@ def test_who_improves_has_a_part_before_a_search_that_may_stay_open_where_nothin
 def test_who_has_nearly_closed_the_gap_has_most_of_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     times: list[float] = []
     best = po.solve(WIDE, "column-generation", time_limit=20.0)
-    assert best.answer is not None and best.bound is not None
+    answer = best.answer
+    assert answer is not None
+    assert best.bound is not None
 
     @dataclass(frozen=True)
     class Nearly(Planted):
@@ -380,7 +382,7 @@ def test_who_has_nearly_closed_the_gap_has_most_of_what_is_left(monkeypatch: pyt
 
         def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
             times.append(budget.remaining)
-            mechanism = problem.repair(best.answer, 1e-5)
+            mechanism = problem.repair(answer, 1e-5)
             return po.Proposal(mechanism, best.bound, best.dual, stats={"stop": "out of time"})
 
     @dataclass(frozen=True)
