@@ -112,11 +112,17 @@ def forget() -> None:
     >>> from privopt.mechanisms.policy.setting import forgets
     >>> forgets(MarkovChain([[0.5, 0.5], [0.5, 0.5]]), 0)
     True
+    >>> gc.freeze()
     >>> forget()
     >>> forgets.cache_info().currsize
     0
+    >>> gc.unfreeze()
     """
+    frozen = gc.get_freeze_count() > 0
+    gc.unfreeze()  # what is frozen is not listed
     for cache in [each for each in gc.get_objects() if isinstance(each, functools._lru_cache_wrapper)]:
         of_problems = cache.cache_parameters()["maxsize"] is not None
         if of_problems and str(cache.__wrapped__.__module__).startswith("privopt."):
             cache.cache_clear()
+    if frozen:
+        gc.freeze()
