@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 STARTING = 1.5
 """Seconds that are not worth a process of its own: its start takes about as long."""
-STARTING_ANEW = 3.0
-"""The same where no earlier lane has left its process: imports take a second or two."""
 GRACE = 0.25
 """Seconds before the end of a search that its lane should have ended, and seconds past it that it is waited for."""
 
@@ -104,31 +102,6 @@ def two_cores() -> bool:
 def may_run_beside(candidate: Candidate) -> bool:
     """Whether a solver may run in the lane: one of the package that polls the deadline."""
     return candidate.polls and of_the_package(candidate.solver)
-
-
-def worth_a_lane(seconds: float) -> bool:
-    """Whether a process beside this one can do something in some seconds, its start included.
-
-    Examples
-    --------
-    >>> worth_a_lane(0.1), worth_a_lane(10.0)
-    (False, True)
-    """
-    return seconds >= (STARTING if _idle else STARTING_ANEW)
-
-
-def prepare(problem: Problem[Any]) -> None:
-    """Start the process of a later lane, for another problem of this kind: it imports what that needs meanwhile."""
-    if _idle:
-        return
-    try:
-        payload = pack(problem, problem)
-    except SolverFailure:
-        return
-    executor = _process()
-    with deaf_to_interrupts():
-        executor.submit(_read, payload)
-    _idle.append(executor)
 
 
 @dataclass(frozen=True)
@@ -306,13 +279,6 @@ def _ended(candidate: Candidate, future: Future[_Answer]) -> Ended:
     except Exception as cause:  # noqa: BLE001 - the process may die of anything; the reason is kept
         died = f"the process of the solver died: {describe(cause).partition('.')[0]}"
         return Ended(candidate, SolverFailure(died), 0.0)
-
-
-def _read(payload: bytes) -> None:
-    """In the lane's process: import what a problem needs."""
-    import cloudpickle
-
-    cloudpickle.loads(payload)
 
 
 def _run(payload: bytes, packed: bytes, until: float, share: float, seed: int) -> _Answer:

@@ -9,18 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol
 
 from privopt.core.alarm import raise_alarm
-from privopt.core.beside import (
-    CUT,
-    GRACE,
-    STARTING,
-    Ended,
-    Lane,
-    Outcome,
-    may_run_beside,
-    prepare,
-    two_cores,
-    worth_a_lane,
-)
+from privopt.core.beside import CUT, GRACE, STARTING, Ended, Lane, Outcome, may_run_beside, two_cores
 from privopt.core.expected import (
     FITTING,
     HOPE,
@@ -64,8 +53,6 @@ NEARLY = 2.0
 OVERTIME = 1.0
 """Seconds past what is left that the second process has at most until its deadline: what is kept for judging may be for long checks of bounds."""
 
-SOON = 0.1
-"""Share of what is left after which improvers begin beside a search whose bound may stay open."""
 MOSTLY = 0.8
 """Share of what is left that one gets at most which is sure to close the gap in half of it, or beside none that may end.
 
@@ -391,17 +378,18 @@ class Search(Generic[M]):
         return max(several, min(FITTING * predicted(c), left)) if predicted(c) <= left else several
 
     def _improve_before(self, c: Candidate, feasible: Sequence[Candidate]) -> None:
-        """Where nothing runs beside, whoever improves until it is stopped has a part before a long search whose bound may stay open.
+        """Where nothing runs beside, whoever improves until it is stopped has a part if a search takes longer than predicted.
 
-        That search has a short time before: where it closes at once, nobody waits.
+        Its bound may stay open. Where it closes in a short time, nobody waits.
         """
         left = self.call.left
-        within = NEARLY * left
+        within, short = NEARLY * left, min(PROBE, CHEAP * left)
         waiting = [o for o in feasible if o.polls and o.name not in self.tried and predicted(o) <= within]
-        if c.guarantee is not Guarantee.BOUNDED or not c.polls or c.name in self.cut or not waiting:
+        soon = c.polls and c.name not in self.cut and predicted(c) <= short
+        if c.guarantee is not Guarantee.BOUNDED or not soon or not waiting:
             return
-        self._try(c, min(PROBE, CHEAP * left))
-        for k, o in enumerate(waiting):
+        self._try(c, short)
+        for k, o in enumerate(waiting if c.name in self.cut else ()):
             self._try(o, self.call.left / 2 / (len(waiting) - k))
 
     def _nearly_closed(self, c: Candidate) -> bool:
@@ -528,21 +516,15 @@ class Search(Generic[M]):
             return
         if is_isolated() or not two_cores() or not may_have_children():
             return
-        if not worth_a_lane(self.call.left):
-            prepare(self.call.problem)
-            return
         best = self._best
         self.lane = Lane(self.call.problem, None if best is None else best.answer, self.call.seed)
         self.lane.add(beside, time.monotonic() + self.call.left - GRACE, self._alone_first(provers))
 
     def _alone_first(self, provers: Sequence[Candidate]) -> float:
-        """Seconds that the provers have for themselves: few where the soonest may leave its bound open."""
-        first = min((c for c in provers if self._unfinished(c)), key=predicted, default=None)
-        soonest = 0.0 if first is None else predicted(first)
+        """Seconds that the provers have for themselves."""
+        soonest = min((predicted(c) for c in provers if self._unfinished(c)), default=0.0)
         if soonest < max(STARTING, self.call.left / NEARLY):
-            alone = max(FITTING * soonest, STARTING / 2)
-            open_ended = first is not None and first.guarantee is Guarantee.BOUNDED
-            return min(alone, SOON * self.call.left) if open_ended else alone
+            return max(FITTING * soonest, STARTING / 2)
         return soonest if self._ends_surely(self.call.left / FITTING) else 0.0
 
     def _collect(self) -> None:

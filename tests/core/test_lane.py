@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from instances.planted import WIDE, Merging, Noting, Quick, planted_only
+from instances.planted import WIDE, Merging, Noting, planted_only
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import privopt as po
-from privopt.core import beside
 from privopt.core.beside import Lane, two_cores
 from privopt.core.expected import FITTING
 from privopt.core.isolate import SolverFailure, SolverTimeout
@@ -126,39 +125,16 @@ def test_a_proof_that_is_sure_to_end_in_time_is_not_slowed_before_its_prediction
         guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.OPTIMAL
         seconds: ClassVar[float] = proof
 
+    @dataclass(frozen=True)
+    class Quick(Merging):
+        name: ClassVar[str] = "quick"
+        seconds: ClassVar[float] = 0.01
+
     planted_only(monkeypatch, Sure, Merging, Quick)
     monkeypatch.setattr("privopt.core.portfolio.may_run_beside", lambda c: True)
     monkeypatch.setattr(Lane, "add", lambda lane, entries, deadline, delay: delays.append(delay))
     po.solve(WIDE, time_limit=18.0)
     assert delays == [pytest.approx(alone)]
-
-
-@pytest.mark.skipif(not two_cores(), reason="one core: nothing runs beside")
-def test_improvers_wait_little_for_a_search_that_may_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    delays: list[float] = []
-    planted_only(monkeypatch, Noting, Merging, Quick)
-    monkeypatch.setattr("privopt.core.portfolio.may_run_beside", lambda c: True)
-    monkeypatch.setattr(Lane, "add", lambda lane, entries, deadline, delay: delays.append(delay))
-    po.solve(WIDE, time_limit=8.0)
-    (delay,) = delays
-    assert 0 < delay <= 0.8
-
-
-@pytest.mark.skipif(not two_cores(), reason="one core: nothing runs beside")
-def test_a_limit_too_short_for_a_new_process_prepares_it_for_the_next_problem(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    while beside._idle:
-        beside._idle.pop().shutdown(wait=True, kill_workers=True)
-    lanes: list[float] = []
-    planted_only(monkeypatch, Noting, Merging, Quick)
-    monkeypatch.setattr("privopt.core.portfolio.may_run_beside", lambda c: True)
-    monkeypatch.setattr(Lane, "add", lambda lane, entries, deadline, delay: lanes.append(deadline))
-    po.solve(WIDE, time_limit=2.5)
-    assert lanes == []
-    assert len(beside._idle) == 1
-    po.solve(WIDE, time_limit=2.5)
-    assert len(lanes) == 1
 
 
 def _solved_by_a_daemon(answers: Any) -> None:

@@ -338,7 +338,7 @@ class Open(Using):
 
     name: ClassVar[str] = "open"
     guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.BOUNDED
-    seconds: ClassVar[float] = 0.4
+    seconds: ClassVar[float] = 0.3
     times: ClassVar[list[float]] = []
 
 
