@@ -11,6 +11,7 @@ Enough to Reveal and Far Enough to Protect", Section IV; different labels on the
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import takewhile
@@ -96,10 +97,8 @@ class Optimal(Solver[Redaction]):
         if np.count_nonzero(problem.chain.marginal(p)) < 2:
             return Proposal(problem.answer(np.zeros((problem.length, 2))), 1.0, {})
         left, right = sides(problem, p)
-        stop = budget.remaining * (2 / 3 if walked(problem, FAINT) > LONG else 1 / 2)
-        before, after, how = best_mechanism(
-            left, right, problem.epsilon, lambda: max(0.0, budget.remaining - stop)
-        )
+        searching = budget.earlier(2 / 3 if walked(problem, FAINT) > LONG else 1 / 2)
+        before, after, how = best_mechanism(left, right, problem.epsilon, lambda: searching.remaining)
         mechanism = problem.answer(around(p, before, after))
         stats = {k: v for k, v in asdict(how).items() if k != "cost"}
         budget.progress(0.5, "mechanism found, bounding")
@@ -160,10 +159,10 @@ def lower_cost(
         if best >= reached - target_gap / 2:
             return best, dual
     while True:
-        before = clock()
+        begun = time.monotonic()
         attempt = Dual(nodes=size, rows=rows, share=target_gap / 4)
         try:
-            bound = setting.bound(attempt, _until(clock, (1 - CHECKABLE) * before))
+            bound = setting.bound(attempt, _until(clock, (1 - CHECKABLE) * clock()))
         except TimeoutError:
             if dual["rows"] > 1 or rows <= FEWEST:
                 return best, dual
@@ -173,7 +172,7 @@ def lower_cost(
             best, dual = bound, attempt
         if best >= reached - target_gap / 2:
             return best, dual
-        step = Step(size, bound, before - clock())
+        step = Step(size, bound, time.monotonic() - begun)
         enough = step.enough(previous, target_gap / 2)
         size = min(enough, FINEST, step.affordable(CHECKABLE * clock()))
         if size <= step.size:
@@ -201,16 +200,14 @@ class Step:
 
     def affordable(self, seconds: float) -> int:
         """Nodes, a power of two, of the largest tables that some seconds are expected to do for."""
-        least = self.seconds / (
-            1 + self.size / ALIKE
-        )  # of tables so small that only their number of rows counts
-        nodes = max(1.0, (seconds / max(least, 1e-9) - 1) * ALIKE)
-        return 1 << math.floor(math.log2(nodes))
+        smallest = max(self.seconds / (1 + self.size / ALIKE), 1e-9)  # only the number of rows counts
+        nodes = (min(seconds, smallest * FINEST) / smallest - 1) * ALIKE
+        return 1 << math.floor(math.log2(max(1.0, nodes)))
 
 
 def _until(clock: Clock, rest: float) -> Clock:
-    """A clock that stops so many seconds earlier."""
-    return lambda: clock() - rest
+    """A clock that stops so many seconds earlier, if it stops at all."""
+    return clock if rest == math.inf else lambda: clock() - rest
 
 
 @dataclass(frozen=True)

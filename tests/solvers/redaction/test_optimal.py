@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -8,11 +9,12 @@ import pytest
 from instances.few import few
 from numpy.typing import NDArray
 
+import privopt as po
 from privopt.arrays import Floats
 from privopt.problems.redaction.bound import Setting
 from privopt.problems.redaction.track import of_floats
 from privopt.solvers.redaction.optimal.side import Side
-from privopt.solvers.redaction.optimal.solver import SMALLEST, Step, best_mechanism, lower_cost
+from privopt.solvers.redaction.optimal.solver import FINEST, SMALLEST, Step, best_mechanism, lower_cost
 from privopt.solvers.redaction.relaxation import best_side, best_split, pooled, with_regions
 
 FIGURE = [
@@ -203,6 +205,14 @@ def test_tables_are_as_large_as_their_last_change_asks_for(error: float) -> None
     size = second.enough(first, error)
     assert 0.7 - made(size).bound <= error * (1 + 1e-6)
     assert size == second.size or 0.7 - made(size // 2).bound > error
+
+
+def test_a_limit_that_is_none_leaves_no_gap() -> None:
+    problem = po.Redaction(po.MarkovChain([[0.8, 0.2], [0.3, 0.7]]), 31, 15, 0.1)
+    within, without = (po.solve(problem, "optimal", time_limit=limit) for limit in (60.0, math.inf))
+    assert without.status is po.Status.OPTIMAL
+    assert without.utility == pytest.approx(within.utility, abs=1e-9)
+    assert Step(SMALLEST, 0.5, 0.1).affordable(math.inf) > FINEST
 
 
 def test_tables_are_no_larger_than_there_is_time_for() -> None:
