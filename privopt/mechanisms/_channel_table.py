@@ -117,7 +117,7 @@ def _scaled(row: NDArray[np.float64], bits: int) -> list[int]:
         floored: list[int] = np.floor(np.ldexp(row, bits)).astype(np.int64).tolist()
         return floored
     if bits < LARGEST_BITS:
-        return [int(p) for p in np.floor(np.ldexp(row, bits)).tolist()]
+        return list(map(int, np.ldexp(row, bits).tolist()))
     ratios = [p.as_integer_ratio() for p in row.tolist()]
     return [(numerator << bits) // denominator for numerator, denominator in ratios]
 
@@ -150,10 +150,7 @@ def digest(fields: dict[str, Any], name: str, entries: Entries) -> str:
     for x, row in enumerate(entries):
         hashed.update(b"[[" if x == 0 else b",[")
         if entries.dtype.kind == "f":
-            cells = ["0.0"] * len(row)
-            for y in np.flatnonzero(row).tolist():
-                cells[y] = float.__repr__(float(row[y]))
-            hashed.update(",".join(cells).encode())
+            hashed.update(",".join(_written(row)).encode())
         else:
             hashed.update(
                 json.dumps(encode(row[None])[0], separators=(",", ":"), allow_nan=False)[1:-1].encode()
@@ -161,6 +158,17 @@ def digest(fields: dict[str, Any], name: str, entries: Entries) -> str:
         hashed.update(b"]")
     hashed.update(b"]" + text[before + 1 :].encode())
     return hashed.hexdigest()
+
+
+def _written(row: NDArray[np.float64]) -> list[str]:
+    """Every number as JSON has it; the zeros of long rows are one object."""
+    used = np.flatnonzero(row)
+    if 4 * len(used) > len(row):
+        return list(map(float.__repr__, row.tolist()))
+    cells = ["0.0"] * len(row)
+    for y in used.tolist():
+        cells[y] = float.__repr__(float(row[y]))
+    return cells
 
 
 def _plain(row: NDArray[np.float64]) -> list[float | str]:

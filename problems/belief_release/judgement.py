@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from operator import mul
 
 import numpy as np
 
@@ -102,15 +103,20 @@ class ExactRelease:
         return [x for x, w in enumerate(self.data.exact_belief.weights) if w]
 
     @cached_property
+    def by_release(self) -> tuple[tuple[int, ...], ...]:
+        """P(y | x) of the possible letters, times the scale, for each release y."""
+        rows = (self.rows[x] for x in self.seen)
+        scaled = (_times(row.weights, self.scale // row.total) for row in rows)
+        return tuple(zip(*scaled, strict=True))
+
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The releases in use."""
-        rows, weights = self.rows, self.data.exact_belief.weights
-        factors = [self.scale // rows[x].total for x in self.seen]
-        scaled = [(rows[x].weights, factor, weights[x]) for x, factor in zip(self.seen, factors, strict=True)]
+        weights = [self.data.exact_belief.weights[x] for x in self.seen]
         columns = []
         for y in np.flatnonzero((self.release.matrix[self.seen] > 0).any(axis=0)).tolist():
-            values = [row[y] * factor for row, factor, _ in scaled]
-            mean = sum(v * w for v, (_, _, w) in zip(values, scaled, strict=True) if v)
+            values = self.by_release[y]
+            mean = sum(map(mul, values, weights))
             if mean == 0:
                 continue
             most, least = max(values), min(values)
@@ -121,15 +127,11 @@ class ExactRelease:
             )
         return tuple(columns)
 
-    def weights(self, y: int) -> list[int]:
-        """P(y | x) of the possible letters, times the scale."""
-        return [self.rows[x].weights[y] * (self.scale // self.rows[x].total) for x in self.seen]
-
     def broken(self, column: Column, epsilon: float) -> tuple[int, int, int]:
         """How many pairs of a column break the bounds, how many are undecided, and the weight of both."""
         total, mean, own = self.data.exact_belief.total, column.mean, self.data.exact_belief.weights
         pairs = sorted(
-            (value, own[x]) for x, value in zip(self.seen, self.weights(column.position), strict=True)
+            (value, own[x]) for x, value in zip(self.seen, self.by_release[column.position], strict=True)
         )
         n = len(pairs)
 
@@ -168,6 +170,10 @@ class ExactRelease:
                 if ahead > behind or (ahead == behind and up != down and (x, column.position) < pair):
                     best, pair = (up, down), (x, column.position)
         return best, pair
+
+
+def _times(weights: tuple[int, ...], factor: int) -> tuple[int, ...]:
+    return weights if factor == 1 else tuple(w * factor for w in weights)
 
 
 def within(epsilon: float, up: int, down: int) -> bool | None:
@@ -250,7 +256,7 @@ def is_worst(data: BeliefData, release: Channel, worst: Sequence[object]) -> boo
     column = next((c for c in exact.columns if c.position == position), None)
     if column is None or letter not in exact.seen:
         return False
-    up = exact.weights(position)[exact.seen.index(letter)] * data.exact_belief.total
+    up = exact.by_release[position][exact.seen.index(letter)] * data.exact_belief.total
     down = column.mean
     up, down = max(up, down), min(up, down)
     return up * ratio[1] == ratio[0] * down
@@ -280,8 +286,7 @@ def utility_enclosure(exact: ExactRelease) -> Enclosure:
 def _utility_balls(exact: ExactRelease, used: Ints) -> Enclosure:
     data = exact.data
     seen = np.array(exact.seen)
-    rows = [[exact.rows[x].weights[y] / exact.rows[x].total for y in used.tolist()] for x in exact.seen]
-    mid = np.array(rows)
+    mid = np.array([[weight / exact.scale for weight in exact.by_release[y]] for y in used.tolist()]).T
     cells = Balls(mid, np.where(mid == 0, 0.0, np.abs(mid) * 2.0**-52 + 2.0**-1074))
     p = data.p[seen]
     spent = (cells * data.costs_of(used)[seen]).sum(axis=1) * Balls(p, p * 2.0**-52 + 2.0**-1074)

@@ -254,11 +254,11 @@ def test_pairs_that_break_the_bounds_are_counted_as_one_by_one(seed: int) -> Non
     exact = ExactRelease(problem, problem.answer(rows))
     total = problem.exact_belief.total
     for column in exact.columns:
-        verdicts = [within(problem.epsilon, v * total, column.mean) for v in exact.weights(column.position)]
+        verdicts = [within(problem.epsilon, v * total, column.mean) for v in exact.by_release[column.position]]
         mass = sum(
             v * w
             for v, w, kept in zip(
-                exact.weights(column.position), problem.exact_belief.weights, verdicts, strict=True
+                exact.by_release[column.position], problem.exact_belief.weights, verdicts, strict=True
             )
             if kept is not True
         )
