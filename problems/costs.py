@@ -21,6 +21,8 @@ from privopt.problems.validation import Matrix
 
 MACHINE = 62
 """Binary digits of integers that the processor holds."""
+LARGEST = 1023
+"""Binary digits of integers up to which they are floats, too."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +100,16 @@ def _integers(matrix: Floats) -> tuple[NDArray[Any], int]:
     digits = np.abs(np.ldexp(mantissa, 53)).astype(np.int64)
     ended = np.frexp((digits & -digits).astype(np.float64))[1] - 1  # zeros at the end of the 53 binary digits
     power = int(np.where(matrix == 0, 0, 53 - exponent - ended).max(initial=0))
-    if power + int(exponent.max(initial=0)) < MACHINE:
+    largest = power + int(exponent.max(initial=0))
+    if largest < MACHINE:
         return np.ldexp(matrix, power).astype(np.int64), 1 << power
-    ratios = [[d.as_integer_ratio() for d in row] for row in matrix.tolist()]
-    return np.array(
-        [[up * ((1 << power) // down) for up, down in row] for row in ratios], dtype=object
-    ), 1 << power
+    cells = np.empty(matrix.size, dtype=object)
+    if largest < LARGEST:  # a power of 2 changes no digit
+        cells[:] = list(map(int, np.ldexp(matrix, power).ravel().tolist()))
+    else:
+        ratios = (d.as_integer_ratio() for d in matrix.ravel().tolist())
+        cells[:] = [up * ((1 << power) // down) for up, down in ratios]
+    return cells.reshape(matrix.shape), 1 << power
 
 
 def _times(weights: Sequence[int], whole: NDArray[Any]) -> tuple[tuple[int, ...], ...]:
