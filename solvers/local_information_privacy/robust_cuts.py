@@ -72,7 +72,7 @@ FAR = 0.25
 """They do where more than this share of the utility is open."""
 
 WORTH = 0.85
-"""Layers go on where their bound after a while leaves open less than this share of what cuts do; otherwise cuts do."""
+"""Layers go on where their bound after a while leaves open less than this share of what cuts do, or anything less where cuts prove nothing."""
 
 LATER = 0.5
 """When cuts that go on turn from further joints to the proof, as a share of the time."""
@@ -237,8 +237,14 @@ class _Rounds:
         Descents(allowed, self.cuts, self.budget.seed).run(self.until(DESCENDING))
         secrets, symbols = self.problem.sizes[:2]
         large = secrets * symbols >= (SMALL if secrets <= FEW else LARGE)
-        far = self.bound - self.utility > FAR * self.utility and large
-        return self.answer("out of time" if far and self._layered(layers, allowed) else self._cut(LATER))
+        far = self.bound - self.utility > (0.0 if self._stuck else FAR) * self.utility
+        laid = large and far and self._layered(layers, allowed)
+        return self.answer("out of time" if laid else self._cut(LATER))
+
+    @property
+    def _stuck(self) -> bool:
+        """Whether cuts have proved nothing yet."""
+        return self.dual == ANALYTIC
 
     def _layers(self) -> Layers | None:
         """Layers, where there are some and programs of boxes are small."""
@@ -254,7 +260,7 @@ class _Rounds:
         """Whether layers bound what cuts leave open well enough to be gone on with."""
         run = Layered(self.problem, layers, allowed, self.cuts, self.until)
         first = run.begin()
-        if not first - self.utility < WORTH * (self.bound - self.utility):
+        if not first - self.utility < (1.0 if self._stuck else WORTH) * (self.bound - self.utility):
             return False
         proved = run.run()
         if proved is not None and proved[0] < self.bound:

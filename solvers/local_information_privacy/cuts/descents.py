@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ PEAKS = 10
 
 MOST = 3
 """Symbols at which such a start is high, at most."""
+
+OFTEN, SOON = 50, 3
+"""Starts of a round over peaks alone, whose programs are small, and fruitless rounds in a row after which these end."""
 
 NEAR = 3
 """Starts of a round beside a posterior met before, and as many half way between two."""
@@ -96,30 +100,34 @@ class Allowed(Posteriors):
 class Level(Posteriors):
     """Those among the allowed ones with a and b the same number for all values of the secret: a small program.
 
-    The best posteriors have nearly one level for most symbols, a few peaks and a few zeros. m = c + rise - fall.
+    The best posteriors have nearly one level for most symbols, a few peaks and a few zeros. m = c + rise - fall. Without falls there is
+    a row for each bound and no more: what is likely at few symbols only is found so, where these are all that a release may be about.
     """
 
-    def __init__(self, layers: Layers) -> None:
-        self.p, self.layers = layers.p.mid, layers
+    def __init__(self, layers: Layers, *, falls: bool = True) -> None:
+        self.p, self.layers, self.falls = layers.p.mid, layers, falls
         self._highs = silent_highs({})
-        self._highs.passModel(_level_model(layers))
+        self._highs.passModel(_level_model(layers, falls=falls))
         self._asked = set[tuple[float, ...]]()
-        self._places = np.arange(1 + 2 * len(self.p), dtype=np.int32)
+        self._places = np.arange(1 + (2 if falls else 1) * len(self.p), dtype=np.int32)
 
     def least(self, cost: Floats) -> Floats | None:
         """The posterior that costs least; None where the program fails."""
         paid, n = cost * self.p, len(self.p)
-        costs = np.concatenate([[paid.sum()], paid, -paid])
+        costs = np.concatenate([[paid.sum()], paid, -paid])[: len(self._places)]
         self._highs.changeColsCost(len(costs), self._places, costs)
         values = _solution(self._highs)
-        return None if values is None else _posterior(values[0] + values[1 : 1 + n] - values[1 + n :], self.p)
+        if values is None:
+            return None
+        fallen = values[1 + n :] if self.falls else 0.0
+        return _posterior(values[0] + values[1 : 1 + n] - fallen, self.p)
 
     def ask(self, bound: Bound) -> None:
         """Ask for a bound on a ratio at another prior, too."""
         if len(self._asked) >= PRIORS or bound.key in self._asked:
             return
         self._asked.add(bound.key)
-        row = _level_rows(self.layers, bound.above[None], bound.below[None])[0]
+        row = _level_rows(self.layers, bound.above[None], bound.below[None])[0, : len(self._places)]
         self._highs.addRow(-np.inf, 0.0, len(row), self._places, row)
 
 
@@ -150,33 +158,55 @@ class Descents:
     """
 
     def __init__(self, allowed: Allowed, mixtures: Mixtures, seed: int) -> None:
-        self.allowed, self.mixtures, self.level = allowed, mixtures, Level(allowed.layers)
+        self.allowed, self.mixtures = allowed, mixtures
         self._rng = np.random.default_rng(seed)
 
     def run(self, until: Budget) -> None:
-        """Go on until time is spent or rounds no longer gain."""
+        """Go on until time is spent or rounds no longer gain, first over peaks alone."""
+        peaks, level = Level(self.allowed.layers, falls=False), Level(self.allowed.layers)
+        self._rounds(peaks, self._peaked, SOON, until)
+        self._rounds(level, self._starts, PATIENCE, until)
+
+    def _rounds(self, form: Level, starts: Callable[[], list[Floats]], patience: int, until: Budget) -> None:
         fruitless = 0
-        while until.remaining > 0 and fruitless < PATIENCE:
+        while until.remaining > 0 and fruitless < patience:
             before, prices = self.mixtures.value, self.mixtures.prices
-            points = [v for start in self._starts() for v in self.level.descend(prices, start, until)]
+            points = [v for start in starts() for v in form.descend(prices, start, until)]
             if points:
-                self._ask(np.array(points))
-                points += self._further(np.array(points), prices, until)
+                self._ask(form, np.array(points))
+                points += self._further(np.array(points), prices, until) if form.falls else []
                 self.mixtures.mix(np.array(points))
             fruitless = 0 if self.mixtures.value < before * (1.0 - STALL) else fruitless + 1
 
-    def _ask(self, points: Floats) -> None:
+    def _ask(self, form: Level, points: Floats) -> None:
         """Ask for the bounds that posteriors break at the worst prior of the set."""
         broken = points[self.mixtures.shares(points) < KEPT]
         for point in broken:
             if (bound := self.mixtures.broken(point)) is not None:
-                self.level.ask(bound)
+                form.ask(bound)
 
     def _further(self, points: Floats, prices: Floats, until: Budget) -> list[Floats]:
         """On from the best of these among all that are allowed."""
         reduced = phi(points).sum(axis=1) - points @ prices
         best = points[np.argsort(reduced, kind="stable")[:FURTHER]]
         return [v for point in best for v in self.allowed.descend(prices, point, until)]
+
+    def _peaked(self) -> list[Floats]:
+        """Few symbols, at random or as they are likely, or what two posteriors met before have together."""
+        rng, p, pool = self._rng, self.allowed.p, self.mixtures.pool
+        starts = []
+        for _ in range(OFTEN):
+            start, count = np.zeros(len(p)), int(rng.integers(MOST + 1))
+            if count == 0:
+                one, two = rng.integers(len(pool), size=2).tolist()
+                start = pool[one] + rng.random() * pool[two]
+            else:
+                likely = None if rng.random() < 0.5 else p
+                start[rng.choice(len(p), min(len(p), count), replace=False, p=likely)] = rng.random(
+                    min(len(p), count)
+                )
+            starts.append(start / start.sum())
+        return starts
 
     def _starts(self) -> list[Floats]:
         rng, p, pool = self._rng, self.allowed.p, self.mixtures.pool
@@ -229,7 +259,7 @@ def _model(layers: Layers) -> Any:
     return lp
 
 
-def _level_model(layers: Layers) -> Any:
+def _level_model(layers: Layers, *, falls: bool) -> Any:
     """Variables c, rise (n,) and fall (n,), with fall at most c + rise; hi and lo of c are c."""
     import highspy
 
@@ -237,13 +267,19 @@ def _level_model(layers: Layers) -> Any:
     bounds = _level_rows(layers, layers.above.mid, layers.below.mid)
     left = np.column_stack([np.ones(n), np.eye(n), -np.eye(n)])
     table = np.concatenate([np.concatenate([[1.0], p, -p])[None], bounds, left])
+    if not falls:
+        table = table[: 1 + len(bounds), : 1 + n]
     rows, places = np.nonzero(table)
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = table.shape
-    lp.col_cost_, lp.col_lower_ = np.zeros(2 * n + 1), np.zeros(2 * n + 1)
-    lp.col_upper_ = np.full(2 * n + 1, np.inf)
-    lp.row_lower_ = np.concatenate([[1.0], np.full(len(bounds), -np.inf), np.zeros(n)])
-    lp.row_upper_ = np.concatenate([[1.0], np.zeros(len(bounds)), np.full(n, np.inf)])
+    lp.col_cost_, lp.col_lower_ = np.zeros(lp.num_col_), np.zeros(lp.num_col_)
+    lp.col_upper_ = np.full(lp.num_col_, np.inf)
+    lp.row_lower_ = np.concatenate(
+        [[1.0], np.full(len(bounds), -np.inf), np.zeros(len(table) - 1 - len(bounds))]
+    )
+    lp.row_upper_ = np.concatenate(
+        [[1.0], np.zeros(len(bounds)), np.full(len(table) - 1 - len(bounds), np.inf)]
+    )
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(table)))])
     lp.a_matrix_.index_, lp.a_matrix_.value_ = places, table[rows, places]
