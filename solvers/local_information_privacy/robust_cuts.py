@@ -62,6 +62,9 @@ LEANING, ALONE = 0.2, 0.7
 DESCENDING = 0.42
 """When descents end that seek what these leave open, as a share of the time."""
 
+ON = 0.75
+"""When they end where neither cuts nor layers prove anything, as a share of the time."""
+
 LARGE = 200
 """Entries from which layers of posteriors may bound what is open: on smaller tables cuts prove more."""
 
@@ -234,12 +237,16 @@ class _Rounds:
             return self.answer(self._cut(LATER))
         plateaus.run(self.until(LEANING))
         allowed = Allowed(layers)
-        Descents(allowed, self.cuts, self.budget.seed).run(self.until(DESCENDING))
+        descents = Descents(allowed, self.cuts, self.budget.seed)
+        descents.run(self.until(DESCENDING))
         secrets, symbols = self.problem.sizes[:2]
         large = secrets * symbols >= (SMALL if secrets <= FEW else LARGE)
         far = self.bound - self.utility > (0.0 if self._stuck else FAR) * self.utility
-        laid = large and far and self._layered(layers, allowed)
-        return self.answer("out of time" if laid else self._cut(LATER))
+        if large and far and self._layered(layers, allowed):
+            return self.answer("out of time")
+        if self._stuck:
+            descents.run(self.until(ON))
+        return self.answer(self._cut(LATER))
 
     @property
     def _stuck(self) -> bool:
