@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,8 @@ PEAKS = 10
 MOST = 3
 """Symbols at which such a start is high, at most."""
 
-OFTEN, SOON = 50, 3
-"""Starts of a round over peaks alone, whose programs are small, and fruitless rounds in a row after which these end."""
+OFTEN = 50
+"""Starts of a round over peaks alone, whose programs are small."""
 
 NEAR = 3
 """Starts of a round beside a posterior met before, and as many half way between two."""
@@ -162,21 +162,24 @@ class Descents:
         self._rng = np.random.default_rng(seed)
 
     def run(self, until: Budget) -> None:
-        """Go on until time is spent or rounds no longer gain, first over peaks alone."""
-        peaks, level = Level(self.allowed.layers, falls=False), Level(self.allowed.layers)
-        self._rounds(peaks, self._peaked, SOON, until)
-        self._rounds(level, self._starts, PATIENCE, until)
+        """Go on until time is spent or rounds no longer gain: over peaks alone or over all levels, whichever last gained more a second."""
+        forms = [Level(self.allowed.layers, falls=False), Level(self.allowed.layers)]
+        gains, fruitless = [np.inf, np.inf], 0
+        while until.remaining > 0 and fruitless < PATIENCE:
+            which = int(gains[1] > gains[0]) if gains[0] != gains[1] else fruitless % 2
+            before, begun = self.mixtures.value, time.monotonic()
+            self._round(forms[which], until)
+            gained = before - self.mixtures.value
+            gains[which] = gained / (time.monotonic() - begun)
+            fruitless = 0 if gained > STALL * before else fruitless + 1
 
-    def _rounds(self, form: Level, starts: Callable[[], list[Floats]], patience: int, until: Budget) -> None:
-        fruitless = 0
-        while until.remaining > 0 and fruitless < patience:
-            before, prices = self.mixtures.value, self.mixtures.prices
-            points = [v for start in starts() for v in form.descend(prices, start, until)]
-            if points:
-                self._ask(form, np.array(points))
-                points += self._further(np.array(points), prices, until) if form.falls else []
-                self.mixtures.mix(np.array(points))
-            fruitless = 0 if self.mixtures.value < before * (1.0 - STALL) else fruitless + 1
+    def _round(self, form: Level, until: Budget) -> None:
+        prices, starts = self.mixtures.prices, self._starts() if form.falls else self._peaked()
+        points = [v for start in starts for v in form.descend(prices, start, until)]
+        if points:
+            self._ask(form, np.array(points))
+            points += self._further(np.array(points), prices, until) if form.falls else []
+            self.mixtures.mix(np.array(points))
 
     def _ask(self, form: Level, points: Floats) -> None:
         """Ask for the bounds that posteriors break at the worst prior of the set."""
