@@ -34,7 +34,7 @@ INSTANT = 0.02
 """Predicted seconds of a solver that may run although the limit has passed: the first answer in a process waits for imports."""
 COLD = 0.5
 """Seconds that such a solver gets."""
-PROBE = 1.0
+PROBE = 1.5
 """Seconds that such a prover gets at first; one that is stopped runs again among those that prove."""
 FEASIBLE_SHARE = 0.15
 """Share of the time limit that feasible solvers get, at most, before those that prove."""
