@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -26,6 +25,9 @@ PEAKS = 10
 
 MOST = 3
 """Symbols at which such a start is high, at most."""
+
+GROWTH = 1.5
+"""Of the time of such a program with its rows and columns."""
 
 OFTEN = 50
 """Starts of a round over peaks alone, whose programs are small."""
@@ -122,6 +124,11 @@ class Level(Posteriors):
         fallen = values[1 + n :] if self.falls else 0.0
         return _posterior(values[0] + values[1 : 1 + n] - fallen, self.p)
 
+    @property
+    def work(self) -> float:
+        """About how long one program takes, in no unit."""
+        return float((len(self._places) + self._highs.getNumRow()) ** GROWTH)
+
     def ask(self, bound: Bound) -> None:
         """Ask for a bound on a ratio at another prior, too."""
         if len(self._asked) >= PRIORS or bound.key in self._asked:
@@ -162,24 +169,29 @@ class Descents:
         self._rng = np.random.default_rng(seed)
 
     def run(self, until: Budget) -> None:
-        """Go on until time is spent or rounds no longer gain: over peaks alone or over all levels, whichever last gained more a second."""
+        """Go on until time is spent or rounds no longer gain: over peaks alone or over all levels, whichever last gained more for its work.
+
+        Work is counted, not timed: a seed has the same rounds wherever they end by themselves.
+        """
         forms = [Level(self.allowed.layers, falls=False), Level(self.allowed.layers)]
         gains, fruitless = [np.inf, np.inf], 0
         while until.remaining > 0 and fruitless < PATIENCE:
             which = int(gains[1] > gains[0]) if gains[0] != gains[1] else fruitless % 2
-            before, begun = self.mixtures.value, time.monotonic()
-            self._round(forms[which], until)
+            before = self.mixtures.value
+            programs = self._round(forms[which], until)
             gained = before - self.mixtures.value
-            gains[which] = gained / (time.monotonic() - begun)
+            gains[which] = gained / (max(1, programs) * forms[which].work)
             fruitless = 0 if gained > STALL * before else fruitless + 1
 
-    def _round(self, form: Level, until: Budget) -> None:
+    def _round(self, form: Level, until: Budget) -> int:
+        """How many programs led to something."""
         prices, starts = self.mixtures.prices, self._starts() if form.falls else self._peaked()
         points = [v for start in starts for v in form.descend(prices, start, until)]
         if points:
             self._ask(form, np.array(points))
             points += self._further(np.array(points), prices, until) if form.falls else []
             self.mixtures.mix(np.array(points))
+        return len(points)
 
     def _ask(self, form: Level, points: Floats) -> None:
         """Ask for the bounds that posteriors break at the worst prior of the set."""
