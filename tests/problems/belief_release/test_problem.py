@@ -254,7 +254,9 @@ def test_pairs_that_break_the_bounds_are_counted_as_one_by_one(seed: int) -> Non
     exact = ExactRelease(problem, problem.answer(rows))
     total = problem.exact_belief.total
     for column in exact.columns:
-        verdicts = [within(problem.epsilon, v * total, column.mean) for v in exact.by_release[column.position]]
+        verdicts = [
+            within(problem.epsilon, v * total, column.mean) for v in exact.by_release[column.position]
+        ]
         mass = sum(
             v * w
             for v, w, kept in zip(
