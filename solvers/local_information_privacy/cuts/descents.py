@@ -209,17 +209,15 @@ class Descents:
     def _peaked(self) -> list[Floats]:
         """Few symbols, at random or as they are likely, or what two posteriors met before have together."""
         rng, p, pool = self._rng, self.allowed.p, self.mixtures.pool
-        starts = []
+        starts, most = [], min(len(p), MOST)
         for _ in range(OFTEN):
-            start, count = np.zeros(len(p)), int(rng.integers(MOST + 1))
+            start, count = np.zeros(len(p)), int(rng.integers(most + 1))
             if count == 0:
                 one, two = rng.integers(len(pool), size=2).tolist()
                 start = pool[one] + rng.random() * pool[two]
             else:
                 likely = None if rng.random() < 0.5 else p
-                start[rng.choice(len(p), min(len(p), count), replace=False, p=likely)] = rng.random(
-                    min(len(p), count)
-                )
+                start[rng.choice(len(p), count, replace=False, p=likely)] = rng.random(count)
             starts.append(start / start.sum())
         return starts
 
@@ -275,26 +273,23 @@ def _model(layers: Layers) -> Any:
 
 
 def _level_model(layers: Layers, *, falls: bool) -> Any:
-    """Variables c, rise (n,) and fall (n,), with fall at most c + rise; hi and lo of c are c."""
+    """Variables c, rise (n,) and, with falls, fall (n,) of at most c + rise; hi and lo of c are c."""
     import highspy
 
     p, n = layers.p.mid, len(layers.p.mid)
-    bounds = _level_rows(layers, layers.above.mid, layers.below.mid)
-    left = np.column_stack([np.ones(n), np.eye(n), -np.eye(n)])
-    table = np.concatenate([np.concatenate([[1.0], p, -p])[None], bounds, left])
-    if not falls:
-        table = table[: 1 + len(bounds), : 1 + n]
+    parts = [np.concatenate([[1.0], p, -p])[None], _level_rows(layers, layers.above.mid, layers.below.mid)]
+    kept = len(parts[1])
+    if falls:
+        parts.append(np.column_stack([np.ones(n), np.eye(n), -np.eye(n)]))
+    table = np.concatenate(parts)[:, : 1 + (2 if falls else 1) * n]
+    left = len(table) - 1 - kept
     rows, places = np.nonzero(table)
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = table.shape
     lp.col_cost_, lp.col_lower_ = np.zeros(lp.num_col_), np.zeros(lp.num_col_)
     lp.col_upper_ = np.full(lp.num_col_, np.inf)
-    lp.row_lower_ = np.concatenate(
-        [[1.0], np.full(len(bounds), -np.inf), np.zeros(len(table) - 1 - len(bounds))]
-    )
-    lp.row_upper_ = np.concatenate(
-        [[1.0], np.zeros(len(bounds)), np.full(len(table) - 1 - len(bounds), np.inf)]
-    )
+    lp.row_lower_ = np.concatenate([[1.0], np.full(kept, -np.inf), np.zeros(left)])
+    lp.row_upper_ = np.concatenate([[1.0], np.zeros(kept), np.full(left, np.inf)])
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(table)))])
     lp.a_matrix_.index_, lp.a_matrix_.value_ = places, table[rows, places]
