@@ -22,6 +22,9 @@ READING = 1e-12
 NOTHING = 1e-12
 """Objectives of this size are read with the errors of larger numbers that cancel."""
 
+LONG = 0.1
+"""Seconds of judging, as predicted, from which no certificate is tried that a reading says will fail."""
+
 BEATEN = "not certified: another answer is better"
 
 PROMISE = 1e-6
@@ -144,7 +147,8 @@ def _judge_mechanism(
         fault = "a published mechanism is shown as it is, not repaired"
     # A reading this far out is no rounding: a certificate of the mechanism as it is could not hold.
     hopeless = raw.exact and raw.violation > PROMISE and raw.violation > PROMISE * problem.budget
-    margins = MARGINS if hopeless else (0.0, *MARGINS)
+    doubtful = raw.exact and raw.violation > 0 and problem.judging_seconds > LONG
+    margins = MARGINS if hopeless or doubtful else (0.0, *MARGINS)
     for margin in () if broken else margins:
         tried = problem.named(problem.repair(mechanism, margin)) if margin else mechanism
         accepted, fault = _accept(problem, verdict, tried, certify, fault)

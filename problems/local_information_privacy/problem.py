@@ -120,7 +120,7 @@ class LocalInformationPrivacy(LocalInformationPrivacyData, Problem[Release]):
         releases = len(self.utility[0]) if isinstance(self.utility, tuple) else 0
         seconds = symbols * (1e-5 + 6e-6 * secrets + 1e-6 * releases)
         if self.robust:
-            seconds += 1.3e-6 * secrets * symbols * (secrets + symbols)
+            seconds += 1.3e-6 * secrets * symbols * (secrets + symbols) + 2e-6 * symbols**2
         return seconds if seconds > 0.05 else 0.0
 
     def with_budget(self, budget: float) -> Self:

@@ -167,7 +167,7 @@ class _Rounds:
         )
         if isinstance(self.budget.incumbent, (Channel, Merging)):
             self.cuts.mix(self.cuts.posteriors(self.budget.incumbent))
-        self.cuts.mix(np.eye(len(self.cuts.p)))
+        self.cuts.begin()
 
     @property
     def utility(self) -> float:

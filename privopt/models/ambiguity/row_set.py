@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
+from operator import mul, sub
 from typing import Self
 
 import numpy as np
@@ -184,6 +187,17 @@ class RowSet:
             int(self.radius * self.denominator),
         )
 
+    @cached_property
+    def _gaps(self) -> tuple[int, ...]:
+        """The widths of the intervals, scaled."""
+        lower, upper, _, _ = self._scaled
+        return tuple(map(sub, upper, lower))
+
+    @cached_property
+    def _free(self) -> int:
+        """What the lower ends of the intervals leave of the probability, scaled."""
+        return self.denominator - sum(self._scaled[0])
+
     @property
     def is_point(self) -> bool:
         """Whether it holds one distribution only."""
@@ -257,9 +271,23 @@ class RowSet:
             return top, top
         if self.kind == "chi2":
             return self._largest_chi2(values)
-        row = self.farthest(values, order)
-        value = sum(q * v for q, v in zip(row, values, strict=True))
+        if self.kind == "interval" and order is not None:
+            value = self._filled(values, order)
+        else:
+            value = sum(map(mul, self.farthest(values, order), values))
         return value, value
+
+    def _filled(self, values: Sequence[int], order: Sequence[int]) -> int:
+        """The largest expectation over intervals: what they leave free goes to the largest values, in whole gaps but for one."""
+        best = order[::-1]
+        filled = list(accumulate(map(self._gaps.__getitem__, best)))
+        whole = bisect_right(filled, self._free)
+        taken = best[:whole]
+        value = sum(map(mul, self._scaled[0], values))
+        value += sum(map(mul, map(self._gaps.__getitem__, taken), map(values.__getitem__, taken)))
+        if whole < len(best):
+            value += (self._free - (filled[whole - 1] if whole else 0)) * values[best[whole]]
+        return value
 
     def smallest(self, values: Sequence[int], order: Sequence[int] | None = None) -> Ends:
         """The smallest expectation of integer values over the set, times :attr:`denominator`; see :meth:`largest`."""
@@ -284,10 +312,12 @@ class RowSet:
         if self.kind == "chi2":
             return self._farthest_chi2(values)
         if self.kind == "interval":
-            row, left = list(lower), self.denominator - sum(lower)
+            row, left = list(lower), self._free
             for i in reversed(ranks):
                 given = min(left, upper[i] - lower[i])
                 row[i], left = row[i] + given, left - given
+                if not left:
+                    break
             return tuple(row)
         row, best = list(center), ranks[-1]
         for i in ranks[:-1]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,10 @@ from privopt.solvers.local_information_privacy.columns.program import engine
 
 CLOSE = 1e-9
 """A refined solution counts if it is at most so much worse than what HiGHS returned."""
+
+
+Basis = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""Positions of the basic columns, and of the rows whose price is free."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,15 +33,20 @@ class Master:
         The least expected cost.
     basis : array of int
         Positions of the basic posteriors, at most n; all that are used, and perhaps some of weight 0.
+    fixed : array of int
+        Positions of the equations whose price is free, as many; empty where they are not known.
     """
 
     weights: Floats
     prices: Floats
     value: float
     basis: NDArray[np.intp]
+    fixed: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))
 
 
-def master(columns: Floats, costs: Floats, p: Floats, seconds: float = math.inf) -> Master:
+def master(
+    columns: Floats, costs: Floats, p: Floats, seconds: float = math.inf, start: Basis | None = None
+) -> Master:
     """Solve the master program with HiGHS, and its basis again to the last digits.
 
     Parameters
@@ -49,6 +58,8 @@ def master(columns: Floats, costs: Floats, p: Floats, seconds: float = math.inf)
         The distribution that the posteriors must average to; it must lie in their convex hull.
     seconds : float
         Limit on the time of HiGHS.
+    start : two arrays of int, optional
+        A basis of this program to begin from, feasible: that of fewer columns, say. It is then not limited in time.
 
     Raises
     ------
@@ -61,12 +72,14 @@ def master(columns: Floats, costs: Floats, p: Floats, seconds: float = math.inf)
     >>> best.weights.tolist(), best.value
     ([0.0, 0.0, 1.0], 1.0)
     """
-    restricted = Restricted(p, seconds)
+    restricted = Restricted(p, seconds if start is None else None)
     restricted.add(columns, costs)
+    if start is not None:
+        restricted.begin(start)
     weights, prices, _ = restricted.solve()
     basis = restricted.basis()
     weights, prices = _refined(columns, costs, p, (weights, prices), basis)
-    return Master(weights, prices, math.fsum((costs * weights).tolist()), basis[0])
+    return Master(weights, prices, math.fsum((costs * weights).tolist()), *basis)
 
 
 def _refined(
@@ -74,7 +87,7 @@ def _refined(
     costs: Floats,
     p: Floats,
     rough: tuple[Floats, Floats],
-    basis: tuple[NDArray[np.intp], NDArray[np.intp]],
+    basis: Basis,
 ) -> tuple[Floats, Floats]:
     """The basic solution and its prices in float64, where the basis is square and regular; else as they came."""
     basic, fixed = basis
@@ -162,7 +175,18 @@ class Restricted:
         weights, prices = np.array(solution.col_value), np.array(solution.row_dual)
         return weights, prices, float(self.costs @ weights)
 
-    def basis(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def begin(self, basis: Basis) -> None:
+        """Begin from a basis, as :meth:`basis` returns it."""
+        import highspy
+
+        inside, below = highspy.HighsBasisStatus.kBasic, highspy.HighsBasisStatus.kLower
+        columns, rows = np.full(len(self.columns), below), np.full(len(self.p), inside)
+        columns[basis[0]], rows[basis[1]] = inside, below
+        start = highspy.HighsBasis()
+        start.col_status, start.row_status = columns.tolist(), rows.tolist()
+        self._highs.setBasis(start)
+
+    def basis(self) -> Basis:
         """Positions of the basic columns, and of the rows whose price is free."""
         import highspy
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privopt.arrays import Floats, Ints
 from privopt.mechanisms import Channel
@@ -19,7 +20,7 @@ from privopt.problems.local_information_privacy.problem import LocalInformationP
 from privopt.solvers.common.crumbs import without_crumbs
 from privopt.solvers.common.separation import Separation
 from privopt.solvers.local_information_privacy.answer import channel_from_posteriors
-from privopt.solvers.local_information_privacy.columns.master import master
+from privopt.solvers.local_information_privacy.columns.master import Basis, master
 from privopt.solvers.local_information_privacy.columns.program import entropies, pricing_of
 
 POOL = 3000
@@ -72,6 +73,7 @@ class Mixtures(ABC):
         self.best: Channel | None = None
         self.value = np.inf
         self.prices = np.zeros(len(self.p))
+        self._start: Basis | None = None
         self._pricing = pricing_of(problem.relaxed(())) if problem.matrix is None else None
         self._means = (
             None if problem.matrix is None else (observed.x_given_w.T @ problem.matrix)[self.support]
@@ -118,6 +120,16 @@ class Mixtures(ABC):
             return np.asarray((posteriors @ self._means).min(axis=1))
         return entropies(self._pricing or pricing_of(self.problem.relaxed(())), posteriors)
 
+    def begin(self) -> None:
+        """Mix the symbols alone, each drawn towards the distribution of the observations.
+
+        What each of them occurs with as often as in the data is a basis of the first program.
+        """
+        alone = np.eye(len(self.p))
+        if len(self.pool) == 1 and bool((self.shares(alone) > 0).all()):
+            self._start = np.arange(1, len(self.p) + 1), np.arange(len(self.p))
+        self.mix(alone)
+
     def mix(self, posteriors: Floats) -> None:
         """Draw posteriors towards the distribution of the observations until they keep the bounds, and mix the best of all.
 
@@ -126,21 +138,31 @@ class Mixtures(ABC):
         shares = self.shares(posteriors)[:, None]
         drawn = (shares * posteriors + (1.0 - shares) * self.p)[shares[:, 0] > 0]
         every = np.concatenate([self.pool, drawn])
-        self.pool = every[np.sort(np.unique(every.round(12), axis=0, return_index=True)[1])]
+        kept = np.sort(np.unique(every.round(12), axis=0, return_index=True)[1])
+        if len(kept) == len(self.pool) and self.best is not None:
+            return
+        self.pool = every[kept]  # those of before come first, in their order: their basis stays one
         costs = self.costs(self.pool)
         try:
-            mixture = master(self.pool, costs, self.p)
+            mixture = master(self.pool, costs, self.p, start=self._start)
         except ArithmeticError:
             return
-        self.prices = mixture.prices
+        self.prices, self._start = mixture.prices, (mixture.basis, mixture.fixed)
         if mixture.value < self.value:
             used = mixture.weights > UNUSED
             self.value = mixture.value
             taken = without_crumbs(self.pool[used], self.p)
             self.best = channel_from_posteriors(self.problem, mixture.weights[used], taken)
         if len(self.pool) > POOL:
-            order = np.argsort(costs - self.pool @ mixture.prices, kind="stable")[:POOL]
-            self.pool = np.concatenate([self.p[None], self.pool[order]])
+            self._keep(costs - self.pool @ mixture.prices, mixture.basis)
+
+    def _keep(self, reduced: Floats, basis: NDArray[np.intp]) -> None:
+        """Keep the distribution of the observations, the basis, and those of the least reduced costs."""
+        reduced[0] = reduced[basis] = -np.inf
+        order = np.sort(np.argsort(reduced, kind="stable")[:POOL])
+        self.pool = self.pool[order]
+        if self._start is not None:
+            self._start = np.searchsorted(order, basis), self._start[1]
 
 
 class OverSet(Mixtures):
