@@ -80,6 +80,12 @@ WORTH = 0.85
 LATER = 0.5
 """When cuts that go on turn from further joints to the proof, as a share of the time."""
 
+THOUSAND = 4.0
+"""Seconds of a round of column generation over a thousand observations; they grow by the power 2.5."""
+
+MIXING = 0.4
+"""The part of that which a mixture takes."""
+
 FLAWS = 1e-10
 """Rounds end once what is left to gain is below this, relative to the utility or to 1."""
 
@@ -165,9 +171,9 @@ class _Rounds:
             if self.problem.matrix is not None
             else float(-(of_x[of_x > 0] * np.log(of_x[of_x > 0])).sum())
         )
+        self.cuts.begin()
         if isinstance(self.budget.incumbent, (Channel, Merging)):
             self.cuts.mix(self.cuts.posteriors(self.budget.incumbent))
-        self.cuts.begin()
 
     @property
     def utility(self) -> float:
@@ -223,6 +229,8 @@ class _Rounds:
         """Rounds of column generation, and layers where these leave much open."""
         if independent(self.problem) and whole_release(self.problem.relaxed(())) is None:
             return self.answer("the bounds leave no room")
+        if self.budget.remaining < MIXING * self._round_seconds:
+            return self.answer("the time is short for so many observations")
         layers = self._layers()
         if self.problem.ambiguity is None:
             return self.answer(self._cut(WALKING))
@@ -281,8 +289,15 @@ class _Rounds:
         most = self.tolerance * min(1.0, abs(self.utility))
         return self.closed(self.bound) or self.bound - self.utility <= most
 
+    @property
+    def _round_seconds(self) -> float:
+        """What one round of column generation is predicted to take."""
+        return float(THOUSAND * (len(self.cuts.p) / 1000) ** 2.5)
+
     def _cut(self, walking: float) -> str:
         """Rounds of column generation, first without a proof of each; why they end."""
+        if self.budget.remaining < self._round_seconds:
+            return "the time is short for so many observations"
         while self.until(walking).remaining > 0:
             posteriors, estimate = self._walked(walking)
             self.cuts.prune(posteriors, ROWS)

@@ -183,6 +183,7 @@ class Restricted:
         columns, rows = np.full(len(self.columns), below), np.full(len(self.p), inside)
         columns[basis[0]], rows[basis[1]] = inside, below
         start = highspy.HighsBasis()
+        start.valid, start.alien = True, False  # one that may be singular is factorised twice
         start.col_status, start.row_status = columns.tolist(), rows.tolist()
         self._highs.setBasis(start)
 

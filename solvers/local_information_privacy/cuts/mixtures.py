@@ -123,12 +123,21 @@ class Mixtures(ABC):
     def begin(self) -> None:
         """Mix the symbols alone, each drawn towards the distribution of the observations.
 
-        What each of them occurs with as often as in the data is a basis of the first program.
+        Where all can be, the best of these mixtures has each as often as its symbol occurs, over its share: the entropy of a
+        mixture is at least the mean of its parts.
         """
-        alone = np.eye(len(self.p))
-        if len(self.pool) == 1 and bool((self.shares(alone) > 0).all()):
-            self._start = np.arange(1, len(self.p) + 1), np.arange(len(self.p))
-        self.mix(alone)
+        alone, every = np.eye(len(self.p)), np.arange(len(self.p))
+        shares = self.shares(alone)
+        if not (shares > 0).all():
+            self.mix(alone)
+            return
+        drawn = shares[:, None] * alone + (1.0 - shares[:, None]) * self.p
+        weights = self.p / shares
+        weights /= weights.sum()
+        costs = self.costs(drawn)
+        self.pool, self._start = np.concatenate([self.p[None], drawn]), (every + 1, every)
+        self.prices = np.linalg.solve(drawn, costs)
+        self._take(drawn, weights, float(costs @ weights))
 
     def mix(self, posteriors: Floats) -> None:
         """Draw posteriors towards the distribution of the observations until they keep the bounds, and mix the best of all.
@@ -148,13 +157,17 @@ class Mixtures(ABC):
         except ArithmeticError:
             return
         self.prices, self._start = mixture.prices, (mixture.basis, mixture.fixed)
-        if mixture.value < self.value:
-            used = mixture.weights > UNUSED
-            self.value = mixture.value
-            taken = without_crumbs(self.pool[used], self.p)
-            self.best = channel_from_posteriors(self.problem, mixture.weights[used], taken)
+        self._take(self.pool, mixture.weights, mixture.value)
         if len(self.pool) > POOL:
             self._keep(costs - self.pool @ mixture.prices, mixture.basis)
+
+    def _take(self, columns: Floats, weights: Floats, value: float) -> None:
+        """Note a mixture that is better than the best."""
+        if value < self.value:
+            used = weights > UNUSED
+            self.value = value
+            taken = without_crumbs(columns[used], self.p)
+            self.best = channel_from_posteriors(self.problem, weights[used], taken)
 
     def _keep(self, reduced: Floats, basis: NDArray[np.intp]) -> None:
         """Keep the distribution of the observations, the basis, and those of the least reduced costs."""
