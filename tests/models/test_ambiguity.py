@@ -53,8 +53,11 @@ def test_extremes_are_those_of_programs(seed: int) -> None:
         b_eq=[1],
     )
     assert box.smallest(values)[1] / box.denominator == pytest.approx(program.fun, abs=1e-9)
+    order = sorted(range(n), key=values.__getitem__)
     for row in (ball, box):
         assert row.contains(row.farthest(values))
+        assert row.smallest(values, order) == row.smallest(values)
+        assert row.largest(values, order) == row.largest(values)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -283,7 +283,7 @@ class RowSet:
         filled = list(accumulate(map(self._gaps.__getitem__, best)))
         whole = bisect_right(filled, self._free)
         taken = best[:whole]
-        value = sum(map(mul, self._scaled[0], values))
+        value: int = sum(map(mul, self._scaled[0], values))
         value += sum(map(mul, map(self._gaps.__getitem__, taken), map(values.__getitem__, taken)))
         if whole < len(best):
             value += (self._free - (filled[whole - 1] if whole else 0)) * values[best[whole]]

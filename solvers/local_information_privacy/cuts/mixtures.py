@@ -72,7 +72,7 @@ class Mixtures(ABC):
         self.pool = self.p[None]
         self.best: Channel | None = None
         self.value = np.inf
-        self.prices = np.zeros(len(self.p))
+        self.prices: Floats = np.zeros(len(self.p))
         self._start: Basis | None = None
         self._pricing = pricing_of(problem.relaxed(())) if problem.matrix is None else None
         self._means = (
@@ -132,8 +132,7 @@ class Mixtures(ABC):
             self.mix(alone)
             return
         drawn = shares[:, None] * alone + (1.0 - shares[:, None]) * self.p
-        weights = self.p / shares
-        weights /= weights.sum()
+        weights = self.p / shares / (self.p / shares).sum()
         costs = self.costs(drawn)
         self.pool, self._start = np.concatenate([self.p[None], drawn]), (every + 1, every)
         self.prices = np.linalg.solve(drawn, costs)

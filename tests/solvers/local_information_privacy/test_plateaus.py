@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 import privopt as po
 from privopt.core.solver import Budget
@@ -60,6 +61,26 @@ def test_more_is_said_of_wide_sets_than_by_single_symbols(seed: int) -> None:
     assert whole - mixtures.value > 1.5 * (whole - alone)
     assert mixtures.best is not None
     assert problem.certify(problem.repair(mixtures.best, 2.0**-44).quantised()).ok
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_first_mixture_is_that_of_a_program_over_the_drawn_symbols(seed: int) -> None:
+    """And a further one, from its basis, that of a program over all posteriors met, as SciPy solves them."""
+    problem = po.LocalInformationPrivacy(wide(4, 24, seed), epsilon=1.0)
+    assert problem.ambiguity is not None
+    mixtures = OverSet(problem, problem.ambiguity)
+
+    def by_scipy() -> float:
+        program = linprog(mixtures.costs(mixtures.pool), A_eq=mixtures.pool.T, b_eq=mixtures.p)
+        return float(program.fun)
+
+    mixtures.begin()
+    assert len(mixtures.pool) == 25
+    assert mixtures.value == pytest.approx(by_scipy(), rel=1e-9)
+    for size in (6, 200, 3500):
+        mixtures.mix(np.random.default_rng([seed, size]).dirichlet(mixtures.p * 5, size=size))
+        assert mixtures.value == pytest.approx(by_scipy(), rel=1e-9)
+    assert len(mixtures.pool) <= 3001
 
 
 def test_the_answer_is_the_same_for_the_same_seed_and_steps() -> None:
