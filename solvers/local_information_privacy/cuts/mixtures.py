@@ -135,7 +135,7 @@ class Mixtures(ABC):
         weights = self.p / shares / (self.p / shares).sum()
         costs = self.costs(drawn)
         self.pool, self._start = np.concatenate([self.p[None], drawn]), (every + 1, every)
-        self.prices = np.linalg.solve(drawn, costs)
+        self.prices = np.asarray(np.linalg.solve(drawn, costs), dtype=np.float64)
         self._take(drawn, weights, float(costs @ weights))
 
     def mix(self, posteriors: Floats) -> None:
