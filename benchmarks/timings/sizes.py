@@ -287,7 +287,7 @@ FAMILIES = (
     Family(
         "local information privacy with delta, Hamming",
         _spending_hamming,
-        ((3, 6), (4, 12), (5, 20), (6, 30)),
+        ((3, 6), (3, 12), (4, 12), (4, 18), (5, 12), (5, 20), (6, 30)),
         ((4, 8), (5, 14)),
     ),
     Family("local information privacy over a set", _lip_over, ((3, 5), (4, 12), (6, 30)), ((3, 8), (5, 18))),
