@@ -20,8 +20,11 @@ from privopt.solvers.distortion_privacy._space import ANALYTIC, Space, at_once
 USUAL, NARROW, WIDE, FALLING = 0.3, 0.03, 2.0, 0.8
 """At a bound of so many nats a program takes what :meth:`DirectLp.cost` says of its size; elsewhere this power of their ratio, between the next two."""
 
-LOOSE = 0.7
-"""Within bounds of so many nats few cells of each row take part."""
+LOOSE, GUESS_LOOSE, PAIRS_LOOSE = 0.45, 0.2, 0.7
+"""Within bounds of so many nats few cells of each row take part: on lifts, on maximal leakage, and on ratios between all pairs."""
+
+AT_ONCE, LEAST = 0.55, 0.1
+"""The share of a program that its few cells take there; it falls with the square of the bound to the next one."""
 
 HALF = 0.5
 """Share of the time that is left from which on a program may not end in it."""
@@ -169,7 +172,9 @@ class DirectLp(Solver[DistortionPrivacy]):
         program = 2e-8 * rows * observations * outputs
         if problem.max_leakage is not None:
             bound = min(max(problem.max_leakage, NARROW), WIDE)
-            return float(5e-3 + program * (USUAL / bound) ** FALLING)
+            loose = _loose(problem)
+            share = max(LEAST, AT_ONCE * (loose / bound) ** 2) if bound >= loose else 1.0
+            return float(5e-3 + share * program * (USUAL / bound) ** FALLING)
         return float(5e-3 + 7 * program if problem.order is not None else 15 * (5e-3 + program))
 
     def refuse(self, problem: DistortionPrivacy) -> str | None:
@@ -185,7 +190,7 @@ class DirectLp(Solver[DistortionPrivacy]):
         """Whether to begin with few cells: within a wide bound they are nearly all, or the whole program may not end in time."""
         if not problem.max_leakage:
             return False
-        return problem.max_leakage >= LOOSE or self.cost(problem) > HALF * budget.remaining
+        return problem.max_leakage >= _loose(problem) or self.cost(problem) > HALF * budget.remaining
 
     @staticmethod
     def _rows(problem: DistortionPrivacy) -> int:
@@ -210,6 +215,13 @@ class DirectLp(Solver[DistortionPrivacy]):
         except OutOfTime as cause:
             stats: dict[str, float | int | str] = {"iterations": 0, "stop": f"out of time: {cause}"}
             return Proposal(problem.anchor(), stats=stats)
+
+
+def _loose(problem: DistortionPrivacy) -> float:
+    """From which bound on a program begins with few cells."""
+    if problem.order is not None:
+        return GUESS_LOOSE
+    return PAIRS_LOOSE if problem.leakage == "ldp" else LOOSE
 
 
 def _ratios(space: Space, budget: Budget, few: bool) -> Proposal:
