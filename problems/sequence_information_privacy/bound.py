@@ -9,8 +9,9 @@ releases that read as many words; a release without prices gets zeros. ``"reveal
 state before a release, for all releases that read as many words. A dual of the kind "beliefs" is for chains of two letters
 (:mod:`privopt.problems.sequence_information_privacy.two_letters`), one of the kind "potential" for chains of a few letters
 (:mod:`privopt.problems.sequence_information_privacy.potential`), one of the kind "separable" for chains that stay or begin afresh
-(:mod:`privopt.problems.sequence_information_privacy.separable`), and one of the kind "quadratics" for chains of several letters
-(:mod:`privopt.problems.sequence_information_privacy.quadratics`).
+(:mod:`privopt.problems.sequence_information_privacy.separable`), one of the kind "quadratics" for chains of several letters
+(:mod:`privopt.problems.sequence_information_privacy.quadratics`), and one of the kind "words" for words of a chain of two letters
+(:mod:`privopt.problems.sequence_information_privacy.word_potential`).
 
 The bound with the state before a release revealed does not fade with the horizon. Let b be the distribution of what a
 release reads given all releases before it, T the distribution of its output and M its kernel. The budget asks that
@@ -45,6 +46,7 @@ from privopt.problems.sequence_information_privacy.quadratics import quadratics_
 from privopt.problems.sequence_information_privacy.separable import separable_enclosure
 from privopt.problems.sequence_information_privacy.steps import Step, relative, steps
 from privopt.problems.sequence_information_privacy.two_letters import beliefs_enclosure
+from privopt.problems.sequence_information_privacy.word_potential import words_enclosure
 
 MAX_WORDS = 4096
 """Words of a release whose bound is checked."""
@@ -66,6 +68,8 @@ def check_dual(problem: SequenceData, dual: object, seconds: float = math.inf) -
         return separable_enclosure(problem, dual, seconds)
     if isinstance(dual, dict) and dual.get("kind") == "quadratics":
         return quadratics_enclosure(problem, dual, seconds)
+    if isinstance(dual, dict) and dual.get("kind") == "words":
+        return words_enclosure(problem, dual, seconds)
     if not isinstance(dual, dict) or dual.get("kind") != "sequence":
         return None
     prices, shown = _prices(dual.get("lam")), dual.get("revealed")
