@@ -25,7 +25,7 @@ from privopt.problems.sequence_information_privacy.word_potential import (
 
 CELLS = 8
 """Of the potential at first; those that lose most are halved, again and again."""
-NEARLY = 5e-4
+NEARLY = 2e-3
 """It ends once cells lose no more than this share of what all releases cost, beside the others."""
 WORST = 0.25
 """Cells that lose this share of the worst one are halved with it."""
@@ -62,9 +62,10 @@ class WordPotential(Solver[SequenceInformationPrivacy]):
     """Cells of the potential, about at most; a round takes time as their square."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
-        """The tables of the first cells, which grow faster than words times releases."""
+        """Until the first bound that is near; it goes on while there is time."""
         words, outputs = problem.words
-        return float(0.1 + 3e-5 * (words * outputs) ** 1.5)
+        cells = words * outputs
+        return float(0.25 * (cells / 16) ** 0.3 + 1e-7 * cells**2)
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse other chains, single letters, single releases, and budgets of nothing, or nearly everything."""

@@ -98,7 +98,8 @@ def test_no_policy_does_better_and_the_gap_is_small(
     problem = Ask(chain, epsilon, batch=batch, horizon=horizon)
     proposal = proposed(problem)
     bound = problem.check_bound(-math.inf, proposal.dual)
-    assert bound is not None and proposal.bound == pytest.approx(bound, rel=1e-9)
+    assert bound is not None
+    assert proposal.bound == pytest.approx(bound, rel=1e-9)
     utilities = []
     for rule in ("structure-lp", "exact-lp", "word-groups"):
         policy = problem.answer(rule)
@@ -112,7 +113,8 @@ def test_no_policy_does_better_and_the_gap_is_small(
 def test_independent_letters_have_the_optimum_of_each_word(batch: int) -> None:
     problem = Ask(po.MarkovChain([[0.7, 0.3], [0.7, 0.3]], [0.7, 0.3]), 0.5, batch=batch, horizon=4 * batch)
     single = po.solve(Ask(problem.chain, 0.5, batch=batch, horizon=batch), "structure-lp")
-    assert single.status is po.Status.OPTIMAL and single.utility is not None
+    assert single.status is po.Status.OPTIMAL
+    assert single.utility is not None
     proposal = proposed(problem)
     assert problem.check_bound(-math.inf, proposal.dual) == pytest.approx(single.utility, rel=1e-5)
 
@@ -120,7 +122,8 @@ def test_independent_letters_have_the_optimum_of_each_word(batch: int) -> None:
 def test_names_of_letters_change_nothing() -> None:
     chain, other = RARE, po.MarkovChain([[0.95, 0.05], [0.5, 0.5]])
     bounds = [proposed(Ask(c, 0.8, batch=2, horizon=8)).bound for c in (chain, other)]
-    assert bounds[0] is not None and bounds[0] == pytest.approx(bounds[1], rel=2e-2)
+    assert bounds[0] is not None
+    assert bounds[0] == pytest.approx(bounds[1], rel=2e-2)
 
 
 def test_any_prices_prove_something_that_holds() -> None:
@@ -137,7 +140,8 @@ def test_any_prices_prove_something_that_holds() -> None:
         ).tolist()
         other["prices"][0][1] = (0.3 * rng.standard_normal(4)).tolist()
         bound = problem.check_bound(-math.inf, other)
-        assert bound is not None and best <= bound
+        assert bound is not None
+        assert best <= bound
 
 
 @pytest.mark.parametrize(
@@ -182,6 +186,7 @@ def test_a_shorter_last_word_has_its_own_bounds() -> None:
     problem = Ask(WEATHER, 0.5, batch=3, horizon=7)
     last, usual = bounds_of(problem, np.array([0.0, 1.0]))
     assert (last.release.length, usual.release.length) == (1, 3)
-    assert last.cost.shape == (2, 2) and usual.cost.shape == (8, 8)
+    assert last.cost.shape == (2, 2)
+    assert usual.cost.shape == (8, 8)
     assert float(first_words(problem).mid.sum()) == pytest.approx(1.0)
     assert usual.second.sum() == 4
