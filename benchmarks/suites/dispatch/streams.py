@@ -170,6 +170,8 @@ register_cases(
             (f"words-{k}^{w}-horizon-{n}", marks, partial(_words, k, w, n))
             for k, w, n, marks in (
                 (2, 2, 4, "q"),
+                (2, 2, 100, ""),
+                (2, 3, 99, ""),
                 (2, 5, 10, ""),
                 (2, 10, 20, ""),
                 (3, 4, 8, ""),
