@@ -52,7 +52,7 @@ def by_programs(bounds: WordBounds, epsilon: float, later: Floats, prices: Float
                 bounds=box,
                 method="highs",
             )
-            if program.status == 0:
+            if program.fun is not None:
                 least = min(least, float(program.fun) + later[j] - rising * low)
     return least + float(prices @ words)
 

@@ -72,6 +72,7 @@ def test_the_first_mixture_is_that_of_a_program_over_the_drawn_symbols(seed: int
 
     def by_scipy() -> float:
         program = linprog(mixtures.costs(mixtures.pool), A_eq=mixtures.pool.T, b_eq=mixtures.p)
+        assert program.fun is not None
         return float(program.fun)
 
     mixtures.begin()
