@@ -65,7 +65,7 @@ class WordPotential(Solver[SequenceInformationPrivacy]):
         """Until the first bound that is near; it goes on while there is time."""
         words, outputs = problem.words
         cells = words * outputs
-        return float(0.25 * (cells / 16) ** 0.3 + 1e-7 * cells**2)
+        return float(0.35 * (cells / 16) ** 0.3 + 1e-7 * cells**2)
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse other chains, single letters, single releases, and budgets of nothing, or nearly everything."""
