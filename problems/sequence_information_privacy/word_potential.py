@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -316,21 +317,30 @@ def first_words(problem: SequenceData) -> Balls:
     return Balls.fractions([exact.fraction(0), exact.fraction(1)]).reshape(1, 2) @ chances
 
 
+def steps_of(
+    problem: SequenceData, bounds: tuple[WordBounds, WordBounds], values: list[Floats], prices: list[Floats]
+) -> Iterator[tuple[Floats, int]]:
+    """What releases cost at least above their tables, in each cell, and how many releases that is said of: of the last one, and so on."""
+    tables, left = [np.zeros(len(values[0])), *values], lengths(problem)[0] - 1 - len(values)
+    steps = [(*pair, 1) for pair in pairwise(tables)] + ([(tables[-1], tables[-1], left)] if left else [])
+    for i, ((later, aim, times), rows) in enumerate(zip(steps, prices, strict=True)):
+        yield bounds[min(i, 1)].excess(later, aim, rows), times
+
+
+def fits(problem: SequenceData, nodes: int, proofs: int) -> bool:
+    """Whether the check takes so many nodes and tables of prices."""
+    return nodes <= MAX_NODES and problem.setting(problem.batch).cost.size * nodes**2 * proofs <= MAX_CELLS
+
+
 def _total(problem: SequenceData, read: _Read, until: float) -> Fraction | None:
     """What all releases cost at least, in letters; None where time runs out."""
-    last, usual = bounds_of(problem, read.nodes)
-    tables, total = [np.zeros(len(read.nodes)), *read.values], Fraction(0)
-    releases, _ = lengths(problem)
-    left = releases - 1 - len(read.values)
-    steps = [(*pair, 1) for pair in pairwise(tables)] + ([(tables[-1], tables[-1], left)] if left else [])
-    for i, ((later, aim, times), prices) in enumerate(zip(steps, read.prices, strict=True)):
-        if time.monotonic() > until:
-            return None
-        gain = float((last if i == 0 else usual).excess(later, aim, prices).min())
-        if not abs(gain) < LARGEST:
+    bounds, total = bounds_of(problem, read.nodes), Fraction(0)
+    for excess, times in steps_of(problem, bounds, read.values, read.prices):
+        gain = float(excess.min())
+        if time.monotonic() > until or not abs(gain) < LARGEST:
             return None
         total += times * Fraction(gain)
-    first = usual.least(tables[-1], read.first, first_words(problem))
+    first = bounds[1].least(read.values[-1], read.first, first_words(problem))
     return total + Fraction(first) if abs(first) < LARGEST else None
 
 
@@ -361,7 +371,7 @@ class _Read:
         ]
         if len(first) != problem.setting(problem.batch).cost.shape[0]:
             return None
-        if problem.setting(problem.batch).cost.size * len(nodes) ** 2 * len(prices) > MAX_CELLS:
+        if not fits(problem, len(nodes), len(prices)):
             return None
         tables = _tables([values], [len(nodes)])
         each = _tables(prices, words)

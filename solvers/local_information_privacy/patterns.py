@@ -15,6 +15,7 @@ from privopt.problems.local_information_privacy.bound import analytic_bound, pri
 from privopt.problems.local_information_privacy.lattice import Lattice, lattice_of, priced
 from privopt.problems.local_information_privacy.patterns import MOST, Groups, Search, classes, groups
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.common.mixing import Restricted
 from privopt.solvers.local_information_privacy.answer import (
     ANALYTIC,
     NOT_INDEPENDENT,
@@ -22,7 +23,7 @@ from privopt.solvers.local_information_privacy.answer import (
     independent,
     whole_release,
 )
-from privopt.solvers.local_information_privacy.columns.master import Restricted, master
+from privopt.solvers.local_information_privacy.columns.master import master
 
 ORDERS, FEWEST, FIRST_CELLS = 100, 5, 400_000
 """Orders of the secrets from which the first patterns are made: fewer where that would be more pairs of a pattern and a symbol."""

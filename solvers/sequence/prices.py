@@ -133,7 +133,7 @@ def priced_policy(
     ``one`` is about how many seconds the rule takes at one belief.
     """
     stats: dict[str, float | int | str] = {}
-    policy: Mechanism | None = _in_time(problem, rule, budget, one)
+    policy: Mechanism | None = policy_in_time(problem, rule, budget, one)
     if policy is None:  # what is known already is handed back with the bound
         policy = problem.anchor() if budget.incumbent is None else budget.incumbent
         stats["stop"] = f"{OUT_OF_TIME}: asking {rule} at the beliefs within reach takes longer than there is"
@@ -162,10 +162,13 @@ def _measured(problem: SequenceInformationPrivacy, rule: str, budget: Budget) ->
     return PEAKED * took if setting.cost.size > LARGE else took
 
 
-def _in_time(
+def policy_in_time(
     problem: SequenceInformationPrivacy, rule: str, budget: Budget, one: float
 ) -> SequencePolicy | None:
-    """The policy of a rule, or None where its kernels could not be judged in time, as predicted or as the first ones took."""
+    """The policy of a rule, or None where its kernels could not be judged in time, as predicted or as the first ones took.
+
+    ``one`` is about how many seconds the rule takes at one belief.
+    """
     plain = SequencePolicy(problem.chain, problem.epsilon, problem.batch, problem.distortion, rule)
     first, later = asked(problem, plain)
     if one * (first + later) > HOPELESS * (budget.remaining + LATE):

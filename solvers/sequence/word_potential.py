@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from privopt.arrays import Floats, Ints
-from privopt.core.highs import FINEST, silent_highs
 from privopt.core.registry import register
 from privopt.core.solver import OUT_OF_TIME, Budget, Guarantee, Proposal, Solver
-from privopt.mechanisms import Mechanism
+from privopt.mechanisms.policy.rules import seconds_of
 from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
 from privopt.problems.sequence_information_privacy.word_potential import (
     MAX_TABLES,
     WordBounds,
     bounds_of,
     first_words,
+    fits,
     lengths,
     refuse_words_of_two,
+    steps_of,
 )
+from privopt.solvers.common.mixing import Restricted
+from privopt.solvers.sequence.prices import policy_in_time
 
 CELLS = 8
 """Of the potential at first; those that lose most are halved, again and again."""
@@ -37,6 +40,8 @@ EACH = 24
 """Posteriors that join a mixture at a time."""
 KEPT = 4
 """Posteriors of a mixture that are kept from table to table, times words."""
+JUDGED = 1.0
+"""Seconds that judging the policy may take which it proposes where none is known."""
 LONGER = 1.5
 """How many times as long as the last round the next one may take."""
 
@@ -75,7 +80,12 @@ class WordPotential(Solver[SequenceInformationPrivacy]):
 
     def run(self, problem: SequenceInformationPrivacy, budget: Budget) -> Proposal:
         """Propose one release at a time, with the potential as proof."""
-        policy: Mechanism = budget.incumbent or problem.answer("structure-lp")
+        policy = budget.incumbent
+        if policy is None:
+            soon = replace(budget, deadline=min(budget.deadline, time.monotonic() + JUDGED))
+            setting = problem.setting(problem.batch)
+            once = seconds_of("structure-lp", setting.cost.size, setting.epsilon)
+            policy = policy_in_time(problem, "structure-lp", soon, once) or problem.anchor()
         tables = _Tables(problem, budget)
         least, dual, stats = -np.inf, None, dict[str, float | int | str](cells=0, stop=OUT_OF_TIME)
         while True:
@@ -91,9 +101,8 @@ class WordPotential(Solver[SequenceInformationPrivacy]):
             if lost.max() <= NEARLY * abs(total) or len(tables.nodes) > self.cells:
                 stats["stop"] = "cells are many" if len(tables.nodes) > self.cells else "no cell loses much"
                 break
-            if LONGER * (time.monotonic() - begun) > budget.remaining:
+            if LONGER * (time.monotonic() - begun) > budget.remaining or not tables.halve(lost):
                 break
-            tables.halve(lost)
         return Proposal(policy, None if dual is None else -least / problem.span, dual, stats=stats)
 
 
@@ -150,23 +159,23 @@ class _Tables:
 
     def weighed(self) -> tuple[float, Floats] | None:
         """What they prove that all releases cost, and what each cell may lose beside the others; None where time runs out."""
-        tables, lost = [np.zeros(len(self.nodes)), *self.values], np.zeros(len(self.nodes) - 1)
-        total = self.usual.least(tables[-1], self.first, first_words(self.problem))
-        for i, prices in enumerate(self.prices):
+        lost = np.zeros(len(self.nodes) - 1)
+        total = self.usual.least(self.values[-1], self.first, first_words(self.problem))
+        for excess, times in steps_of(self.problem, (self.last, self.usual), self.values, self.prices):
             if self.budget.remaining == 0:
                 return None
-            own = i == len(self.values)
-            excess = (self.usual if i else self.last).excess(tables[i], tables[i if own else i + 1], prices)
-            times = self.releases - 1 - len(self.values) if own else 1
             total += times * float(excess.min())
             lost += times * (np.median(excess) - excess).clip(0.0)
         return total, lost
 
-    def halve(self, lost: Floats) -> None:
-        """Halve the cells that lose most."""
+    def halve(self, lost: Floats) -> bool:
+        """Halve the cells that lose most; False where the check would not take so many."""
         worst = lost >= WORST * lost.max()
+        if not fits(self.problem, len(self.nodes) + int(worst.sum()), MAX_TABLES + 1):
+            return False
         middles = (self.nodes[1:] + self.nodes[:-1])[worst] / 2
         self._on(np.sort(np.concatenate([self.nodes, middles])))
+        return True
 
     def _at_nodes(self, *, shorter: bool) -> list[_Mixture]:
         """The mixtures at nodes, of the last release, which may be shorter, or of others."""
@@ -220,16 +229,16 @@ class _Mixture:
 
     def prices(self, later: Floats, budget: Budget) -> Floats:
         """Those of words in the best mixture where ``later`` is the potential after it."""
-        master = _Master(self.words)
-        columns = list(self.columns)
-        found = master.solved(columns, self._costs(columns, later))
-        while budget.remaining > 0:
-            new = [(value, p) for value, p in self._priced(later, found) if value < -TOLERANCE]
-            if not new:
-                break
-            joining = [p for _, p in sorted(new, key=lambda one: one[0])[:EACH]]
+        columns, master = list[Floats](), Restricted(self.words)
+        joining, found = self.columns, np.zeros(len(self.words))
+        while joining:
             columns += joining
-            found = master.solved(joining, self._costs(joining, later))
+            master.add(np.array(joining), self._costs(joining, later))
+            _, found, _ = master.solve()
+            new = [(value, p) for value, p in self._priced(later, found) if value < -TOLERANCE]
+            joining = (
+                [p for _, p in sorted(new, key=lambda one: one[0])[:EACH]] if budget.remaining > 0 else []
+            )
         reduced = self._costs(columns, later) - np.array(columns) @ found
         kept = np.argsort(reduced, kind="stable")[: KEPT * len(self.words)]
         self.columns = [self.words, *(columns[i] for i in kept if i)]
@@ -274,30 +283,3 @@ class _Mixture:
             gaps = np.diff(masses)
             p[order] += np.clip(mass - masses[:-1], 0.0, gaps)
         return p
-
-
-class _Master:
-    """min costs . w over mixtures of posteriors that have the distribution of words as their mean; they may be added."""
-
-    def __init__(self, words: Floats) -> None:
-        import highspy
-
-        tolerances = {f"{kind}_feasibility_tolerance": FINEST for kind in ("primal", "dual")}
-        self._highs = silent_highs(
-            {"solver": "simplex", "presolve": "off", "simplex_strategy": 4, **tolerances}
-        )
-        lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = 0, len(words)
-        lp.row_lower_ = lp.row_upper_ = words
-        self._highs.passModel(lp)
-
-    def solved(self, columns: list[Floats], costs: Floats) -> Floats:
-        """Prices of words once more posteriors have joined."""
-        points = np.array(columns)
-        used = points > 0
-        starts = np.concatenate([[0], used.sum(axis=1).cumsum()[:-1]]).astype(np.int32)
-        places, count = np.nonzero(used)[1].astype(np.int32), len(columns)
-        bounds = (np.zeros(count), np.full(count, np.inf))
-        self._highs.addCols(count, costs, *bounds, len(places), starts, places, points[used])
-        self._highs.run()
-        return np.array(self._highs.getSolution().row_dual, dtype=np.float64)

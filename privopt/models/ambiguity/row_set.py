@@ -271,8 +271,10 @@ class RowSet:
             return top, top
         if self.kind == "chi2":
             return self._largest_chi2(values)
-        if self.kind == "interval" and order is not None:
-            value = self._filled(values, order)
+        if self.kind == "interval":
+            value = self._filled(
+                values, sorted(range(self.size), key=values.__getitem__) if order is None else order
+            )
         else:
             value = sum(map(mul, self.farthest(values, order), values))
         return value, value

@@ -14,8 +14,8 @@ from privopt.measures.shannon import entropy
 from privopt.mechanisms import Channel, Merging
 from privopt.problems.local_information_privacy.bound import analytic_bound
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.common.mixing import Restricted
 from privopt.solvers.local_information_privacy.answer import ANALYTIC, NEGLIGIBLE
-from privopt.solvers.local_information_privacy.columns.master import Restricted
 from privopt.solvers.local_information_privacy.columns.pricing import FINEST, LARGEST, Search, written
 from privopt.solvers.local_information_privacy.columns.program import (
     BoxLP,

@@ -18,9 +18,10 @@ from privopt.problems.local_information_privacy.over_set import inside
 from privopt.problems.local_information_privacy.polytope import Cut
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
 from privopt.solvers.common.crumbs import without_crumbs
+from privopt.solvers.common.mixing import Basis
 from privopt.solvers.common.separation import Separation
 from privopt.solvers.local_information_privacy.answer import channel_from_posteriors
-from privopt.solvers.local_information_privacy.columns.master import Basis, master
+from privopt.solvers.local_information_privacy.columns.master import master
 from privopt.solvers.local_information_privacy.columns.program import entropies, pricing_of
 
 POOL = 3000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import privopt as po
 from privopt import SequenceInformationPrivacy as Ask
 from privopt.arrays import Floats
 from privopt.core.solver import Budget, Proposal
+from privopt.problems.sequence_information_privacy import word_potential
 from privopt.problems.sequence_information_privacy.word_potential import (
     WordBounds,
     bounds_of,
@@ -117,6 +119,24 @@ def test_independent_letters_have_the_optimum_of_each_word(batch: int) -> None:
     assert single.utility is not None
     proposal = proposed(problem)
     assert problem.check_bound(-math.inf, proposal.dual) == pytest.approx(single.utility, rel=1e-5)
+
+
+def test_cells_are_halved_no_further_than_the_check_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound that is too long to be checked would be none."""
+    most = 14
+    monkeypatch.setattr(word_potential, "MAX_CELLS", 16 * most**2 * (word_potential.MAX_TABLES + 1))
+    problem = Ask(STAYS, 1.0, batch=2, horizon=40)
+    dual: Any = proposed(problem, 100).dual
+    assert len(dual["nodes"]) <= most
+    assert problem.check_bound(-math.inf, dual) is not None
+
+
+def test_a_policy_of_long_words_that_takes_long_to_judge_is_not_proposed() -> None:
+    problem = Ask(WEATHER, 0.5, batch=8, horizon=80)
+    begun = time.monotonic()
+    solution = po.solve(problem, "word-potential", time_limit=0.5)
+    assert solution.status.ok
+    assert time.monotonic() - begun < 5.0
 
 
 def test_names_of_letters_change_nothing() -> None:

@@ -20,9 +20,9 @@ from privopt.core.solver import Budget
 from privopt.mechanisms import Channel
 from privopt.models import JointDistribution, ObservedJoint
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.solvers.common.mixing import Restricted
 from privopt.solvers.local_information_privacy.column_generation import ColumnGeneration
 from privopt.solvers.local_information_privacy.columns import generation, pricing
-from privopt.solvers.local_information_privacy.columns.master import Restricted
 from privopt.solvers.local_information_privacy.columns.pricing import Search, prove, written
 from privopt.solvers.local_information_privacy.columns.program import BoxLP, pricing_of
 from privopt.solvers.local_information_privacy.columns.walks import Edges, Walks
