@@ -66,7 +66,7 @@ class RowReader:
         return self._moved(center[up], ranked[up]), self._moved(center, ranked)
 
     def farthest(self, values: Floats) -> Floats:
-        """A distribution of the set with the largest expectation of values, shape (n,); the center for "chi2".
+        """A distribution of the set with the largest expectation of values, or one for each column of them; the center for "chi2".
 
         Examples
         --------
@@ -74,18 +74,20 @@ class RowReader:
         [0.25, 0.25, 0.5]
         """
         if self.kind == "chi2":
-            return self.center
-        order = np.argsort(values, kind="stable")
-        row, best = np.zeros(len(values)), order[-1]
+            return np.broadcast_to(self.center, values.T.shape).T
+        order = np.argsort(values, axis=0, kind="stable")
+        rows, best = np.zeros(values.shape), order[-1:]
         if self.kind == "all":
-            row[best] = 1.0
+            np.put_along_axis(rows, best, 1.0, axis=0)
         elif self.kind == "interval":
-            row[order[::-1]] = _filled(self.slack[order[::-1]], self.left)
-            row += self.lower
+            rising = order[::-1]
+            np.put_along_axis(rows, rising, _filled(self.slack[rising], self.left), axis=0)
+            return np.asarray((self.lower + rows.T).T)
         else:
-            row[order] = self.center[order] - _filled(self.center[order], self.radius)
-            row[best] += 1.0 - row.sum()
-        return row
+            kept = self.center[order] - _filled(self.center[order], self.radius)
+            kept[-1] += 1.0 - kept.sum(axis=0)
+            np.put_along_axis(rows, order, kept, axis=0)
+        return rows
 
     def _moved(self, center: Floats, ranked: Floats) -> Floats:
         """The expectation once the first values have given their mass to the last one."""

@@ -63,7 +63,7 @@ DESCENDING = 0.42
 """When descents end that seek what these leave open, as a share of the time."""
 
 ON = 0.75
-"""When they end where neither cuts nor layers prove anything, as a share of the time."""
+"""When they end where cuts leave much open and layers no less, as a share of the time."""
 
 LARGE = 200
 """Entries from which layers of posteriors may bound what is open: on smaller tables cuts prove more."""
@@ -244,15 +244,14 @@ class _Rounds:
             plateaus.run(self.until(ALONE))
             return self.answer(self._cut(LATER))
         plateaus.run(self.until(LEANING))
-        allowed = Allowed(layers)
-        descents = Descents(allowed, self.cuts, self.budget.seed)
+        descents = Descents(Allowed(layers), self.cuts, self.budget.seed)
         descents.run(self.until(DESCENDING))
         secrets, symbols = self.problem.sizes[:2]
         large = secrets * symbols >= (SMALL if secrets <= FEW else LARGE)
         far = self.bound - self.utility > (0.0 if self._stuck else FAR) * self.utility
-        if large and far and self._layered(layers, allowed):
+        if large and far and self._layered(layers, descents):
             return self.answer("out of time")
-        if self._stuck:
+        if self._stuck or (large and far):
             descents.run(self.until(ON))
         return self.answer(self._cut(LATER))
 
@@ -271,9 +270,9 @@ class _Rounds:
         layers = Layers.of(self.problem, self.problem.ambiguity)
         return None if layers is None or layers.above.shape[0] * symbols > ROOM else layers
 
-    def _layered(self, layers: Layers, allowed: Allowed) -> bool:
+    def _layered(self, layers: Layers, descents: Descents) -> bool:
         """Whether layers bound what cuts leave open well enough to be gone on with."""
-        run = Layered(self.problem, layers, allowed, self.cuts, self.until)
+        run = Layered(self.problem, layers, descents, self.until)
         first = run.begin()
         if not first - self.utility < (1.0 if self._stuck else WORTH) * (self.bound - self.utility):
             return False

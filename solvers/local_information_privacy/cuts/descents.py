@@ -166,6 +166,7 @@ class Descents:
 
     def __init__(self, allowed: Allowed, mixtures: Mixtures, seed: int) -> None:
         self.allowed, self.mixtures = allowed, mixtures
+        self._forms = [Level(allowed.layers, falls=False), Level(allowed.layers)]
         self._rng = np.random.default_rng(seed)
 
     def run(self, until: Budget) -> None:
@@ -173,8 +174,7 @@ class Descents:
 
         Work is counted, not timed: a seed has the same rounds wherever they end by themselves.
         """
-        forms = [Level(self.allowed.layers, falls=False), Level(self.allowed.layers)]
-        gains, fruitless = [np.inf, np.inf], 0
+        forms, gains, fruitless = self._forms, [np.inf, np.inf], 0
         while until.remaining > 0 and fruitless < PATIENCE:
             which = int(gains[1] > gains[0]) if gains[0] != gains[1] else fruitless % 2
             before = self.mixtures.value
@@ -196,9 +196,8 @@ class Descents:
     def _ask(self, form: Level, points: Floats) -> None:
         """Ask for the bounds that posteriors break at the worst prior of the set."""
         broken = points[self.mixtures.shares(points) < KEPT]
-        for point in broken:
-            if (bound := self.mixtures.broken(point)) is not None:
-                form.ask(bound)
+        for bound in self.mixtures.broken(broken):
+            form.ask(bound)
 
     def _further(self, points: Floats, prices: Floats, until: Budget) -> list[Floats]:
         """On from the best of these among all that are allowed."""

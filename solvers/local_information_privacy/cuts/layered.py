@@ -11,12 +11,10 @@ import numpy as np
 from privopt.arrays import Floats
 from privopt.core.solver import Budget
 from privopt.problems.local_information_privacy.bound import priced_bound
-from privopt.problems.local_information_privacy.layers import Cells, Layers, least_layer_cost
+from privopt.problems.local_information_privacy.layers import Layers, least_layer_cost
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
-from privopt.solvers.local_information_privacy.cuts.descents import Allowed
+from privopt.solvers.local_information_privacy.cuts.descents import Descents
 from privopt.solvers.local_information_privacy.cuts.layers import LayerTree
-from privopt.solvers.local_information_privacy.cuts.mixtures import Mixtures
-from privopt.solvers.local_information_privacy.cuts.programs import Solved
 
 DESCENDING = 0.75
 """When descents from boxes end, as a share of the time."""
@@ -33,12 +31,6 @@ END = 0.93
 WORST = 20
 """Boxes from which descents start then."""
 
-STARTS = 8
-"""Posteriors that one round seeks."""
-
-FADING = 0.95
-"""The prices of the boxes count so much less with every round, those of the mixture more."""
-
 AGAIN = (0.78, 0.84)
 """When prices are sought again for the boxes that are open, as shares of the time."""
 
@@ -52,38 +44,33 @@ class Layered:
     problem : LocalInformationPrivacy
     layers : Layers
         Of its set.
-    allowed : Allowed
-        The posteriors that it allows.
-    cuts : Mixtures
-        Take the posteriors.
+    descents : Descents
+        Seek posteriors while the tree stands.
     until : callable
         The budget that ends when a share of the time is spent.
     """
 
     problem: LocalInformationPrivacy
     layers: Layers
-    allowed: Allowed
-    cuts: Mixtures
+    descents: Descents
     until: Callable[[float], Budget]
     boxes: int = 0
     tree: LayerTree = field(init=False)
-    cells: list[Cells] = field(default_factory=list)
-    first: tuple[Floats, Floats] | None = None
+    first: Floats | None = None
 
     def begin(self) -> float:
         """What boxes are expected to prove after a while; infinity where no prices are found in time."""
         self.tree = LayerTree(self.layers)
         if self.tree.few:
             self.tree.prepare(self.until(0.5))
-            self.tree.begin(self.cuts.prices, self.until(0.5))
+            self.tree.begin(self.descents.mixtures.prices, self.until(0.5))
             self.tree.run(self.until(0.5), math.inf)
             return priced_bound(self.problem, self.tree.at, self.tree.bound)
         self.tree.prepare(self.until(0.5))
-        self.cells = self.tree.tight
-        self.first = self.tree.prices(self.until(0.55).remaining) if self.cells else None
+        self.first = self.tree.prices(self.until(0.55).remaining)
         if self.first is None:
             return math.inf
-        self.tree.begin(self.first[0], self.until(0.6))
+        self.tree.begin(self.first, self.until(0.6))
         self.tree.run(self.until(0.6), math.inf)
         return priced_bound(self.problem, self.tree.at, self.tree.bound)
 
@@ -95,11 +82,11 @@ class Layered:
         elif self.first is None:
             return None
         else:
-            self._descend(*self.first)
+            self.descents.run(self.until(DESCENDING))
             for share in AGAIN:
                 tree.run(self.until(share), math.inf)
                 if (better := tree.prices(self.until(share + 0.02).remaining)) is not None:
-                    tree.begin(better[0], self.until(share + 0.04))
+                    tree.begin(better, self.until(share + 0.04))
         tree.run(self.until(END), math.inf)
         nodes = tree.root.preorder()
         self.boxes = len(nodes)
@@ -114,29 +101,15 @@ class Layered:
         tree, p = self.tree, self.layers.p.mid
         for share in ROUNDS:
             tree.run(self.until(share), math.inf)
-            until, before = self.until(share + 0.5 * STEP), self.cuts.value
+            until, before = self.until(share + 0.5 * STEP), self.descents.mixtures.value
             points = [
                 v
                 for solved in tree.worst(WORST)
-                for v in self.allowed.descend(self.cuts.prices, solved.posterior(p), until)
+                for v in self.descents.allowed.descend(
+                    self.descents.mixtures.prices, solved.posterior(p), until
+                )
             ]
             if points:
-                self.cuts.mix(np.array(points))
-            if self.cuts.value < before:
-                tree.begin(self.cuts.prices, self.until(END))
-
-    def _descend(self, prices: Floats, amounts: Floats) -> None:
-        """Round what the programs of boxes mix to single posteriors, and go down from there."""
-        until, allowed = self.until(DESCENDING), self.allowed
-        tree, rng = self.tree, np.random.default_rng(until.seed)
-        cells, chances, share = self.cells, amounts + 1e-3, 1.0
-        while until.remaining > 0:
-            now = share * prices + (1.0 - share) * self.cuts.prices
-            points: list[Floats] = []
-            for place in rng.choice(len(cells), STARTS, p=chances / chances.sum()).tolist():
-                solved = tree.programs.solve(cells[place], now) if until.remaining > 0 else None
-                if isinstance(solved, Solved):
-                    points += allowed.descend(now, solved.drawn(rng, self.layers.p.mid), until)
-            if points:
-                self.cuts.mix(np.array(points))
-            share *= FADING
+                self.descents.mixtures.mix(np.array(points))
+            if self.descents.mixtures.value < before:
+                tree.begin(self.descents.mixtures.prices, self.until(END))

@@ -180,9 +180,9 @@ class LayerTree:
         nodes = [entry.node for entry in sorted(self._open)] or self._leaves
         return [stacked([node.cell]) for node in nodes if not node.whole][:MOST]
 
-    def prices(self, seconds: float) -> tuple[Floats, Floats] | None:
-        """Prices for these boxes, and how much of each is used."""
-        return self.programs.joint_prices(self.tight, seconds)
+    def prices(self, seconds: float) -> Floats | None:
+        """Prices for these boxes; None where there are none."""
+        return self.programs.joint_prices(tight, seconds) if (tight := self.tight) else None
 
     def worst(self, count: int) -> list[Solved]:
         """The optima of the boxes with the least bounds."""

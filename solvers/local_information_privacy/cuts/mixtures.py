@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from privopt.problems.local_information_privacy import divergences
 from privopt.problems.local_information_privacy.over_set import inside
 from privopt.problems.local_information_privacy.polytope import Cut
 from privopt.problems.local_information_privacy.problem import LocalInformationPrivacy
+from privopt.problems.robust_reading import SetReader
 from privopt.solvers.common.crumbs import without_crumbs
 from privopt.solvers.common.mixing import Basis
 from privopt.solvers.common.separation import Separation
@@ -105,9 +107,9 @@ class Mixtures(ABC):
     def shares(self, posteriors: Floats) -> Floats:
         """How much of each posterior may stay in a mixture with the distribution of the observations."""
 
-    def broken(self, posterior: Floats) -> Bound | None:
-        """The bound on a ratio that a posterior breaks most, at a prior of a set; None where there is no set, or it breaks none."""
-        return None
+    def broken(self, posteriors: Floats) -> list[Bound]:
+        """For each posterior that breaks a bound on a ratio the one it breaks most, at a prior of a set; none where there is no set."""
+        return []
 
     def posteriors(self, channel: Release) -> Floats:
         """Those of the releases that occur."""
@@ -218,33 +220,49 @@ class OverSet(Mixtures):
         spread = self.rows.reader.spread(self.rows.columns(posteriors), self.problem.notion)
         return spread.shares(np.ones(len(posteriors)), inside(self.problem, INSIDE))
 
-    def broken(self, posterior: Floats) -> Bound | None:
-        """The bound on a lift that a posterior breaks most, at the prior of the set that is worst for it."""
+    def broken(self, posteriors: Floats) -> list[Bound]:
+        """For each posterior that breaks a bound on a lift the one it breaks most, at the prior of the set that is worst for it."""
         if self.problem.notion != "lip":
-            return None
+            return []
         reader, problem = self.rows.reader, self.problem
-        low, high = (ends[:, 0] for ends in reader.extremes(self.rows.columns(posterior[None])))
-        worst: tuple[float, Bound] | None = None
-        for s in np.flatnonzero(reader.possible).tolist():
+        low, high = reader.extremes(self.rows.columns(posteriors))
+        found = [
+            _broken(reader, own, others, side, math.exp(side * level))
             for own, others, level, side in (
                 (high, low, problem.upper, 1.0),
                 (low, high, problem.lower, -1.0),
-            ):
-                if level > LARGEST:
-                    continue
-                values = others.copy()
-                values[s] = own[s]
-                prior = reader.prior.farthest(-side * values)
-                factor = np.exp(side * level)
-                apart = side * (own[s] - factor * float(prior @ values))
-                shares = factor * prior
-                shares[s] = 0.0
-                of_own = np.zeros(len(prior))
-                of_own[s] = 1.0 - factor * prior[s]
-                pair = (of_own, shares) if side > 0 else (shares, of_own)
-                if apart > BREAKS and (worst is None or apart > worst[0]):
-                    worst = apart, Bound(*(part[reader.possible] for part in pair))
-        return None if worst is None else worst[1]
+            )
+            if level <= LARGEST
+        ]
+        apart = np.array([each for each, _ in found]).reshape(len(found), len(posteriors))
+        return [
+            found[int(apart[:, k].argmax())][1][k]
+            for k in np.flatnonzero((apart > BREAKS).any(axis=0)).tolist()
+        ]
+
+
+def _broken(
+    reader: SetReader, own: Floats, others: Floats, side: float, factor: float
+) -> tuple[Floats, list[Bound]]:
+    """By how much each release breaks the bound on the lift of a value of the secret, and that bound at its worst prior.
+
+    Probabilities of releases given the secret are those of its own value and of the others, shape (n_s, k) each. The side is 1 where
+    the factor bounds lifts from above, -1 where from below.
+    """
+    n, secrets = len(own), np.flatnonzero(reader.possible)
+    values = np.repeat(others[:, None, :], len(secrets), axis=1)
+    values[secrets, np.arange(len(secrets))] = own[secrets]
+    priors = reader.prior.farthest(-side * values.reshape(n, -1)).reshape(values.shape)
+    apart = side * (own[secrets] - factor * (priors * values).sum(axis=0))
+    worst = apart.argmax(axis=0)
+    bounds = []
+    for at, s in enumerate(secrets[worst].tolist()):
+        prior = priors[:, worst[at], at]
+        shares, alone = factor * prior, np.zeros(n)
+        shares[s], alone[s] = 0.0, 1.0 - factor * prior[s]
+        pair = (alone, shares) if side > 0 else (shares, alone)
+        bounds.append(Bound(*(part[reader.possible] for part in pair)))
+    return apart.max(axis=0), bounds
 
 
 class Curved(Mixtures):

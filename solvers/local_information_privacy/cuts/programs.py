@@ -137,17 +137,6 @@ class Solved:
         mass = p * self.totals(self.program.values, len(p))
         return np.asarray(mass / mass.sum())
 
-    def drawn(self, rng: np.random.Generator, p: Floats) -> Floats:
-        """A posterior, each symbol with one of its values at random."""
-        program, n = self.program, len(p)
-        first = np.searchsorted(program.symbols, np.arange(n))
-        steps = np.cumsum(self.shares)
-        before = steps[first] - self.shares[first]
-        whole = np.append(before[1:], steps[-1]) - before
-        chosen = np.searchsorted(steps, before + rng.random(n) * whole)
-        mass = p * program.values[np.clip(chosen, first, np.append(first[1:], len(steps)) - 1)]
-        return np.asarray(mass / mass.sum() if mass.sum() > 0 else p)
-
 
 @dataclass(frozen=True, eq=False)
 class Mixed:
@@ -294,23 +283,21 @@ class Programs:
             found.append((-optimum.value, np.append(optimum.full, optimum.nu)))
         return found
 
-    def joint_prices(self, cells: Sequence[Cells], seconds: float) -> tuple[Floats, Floats] | None:
-        """Prices at which the least cost over all boxes is largest, and how much of each box is used; None if none are found."""
+    def joint_prices(self, cells: Sequence[Cells], seconds: float) -> Floats | None:
+        """Prices at which the least cost over all boxes is largest; None if none are found."""
         import highspy
 
         n = self.layers.p.shape[0]
-        lp, ends = self._joint([Relaxed.of(self.layers, cell) for cell in cells])
+        lp = self._joint([Relaxed.of(self.layers, cell) for cell in cells])
         highs = silent_highs({"solver": "ipm", "run_crossover": "off", "time_limit": max(0.1, seconds)})
         highs.passModel(lp)
         highs.run()
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
-        solution = highs.getSolution()
-        amounts = np.array(solution.col_value)
-        return np.array(solution.row_dual)[:n], np.maximum(amounts[ends], 0.0)
+        return np.array(highs.getSolution().row_dual)[:n]
 
-    def _joint(self, programs: Sequence[Relaxed]) -> tuple[Any, Ints]:
-        """The program of all boxes, each used to an amount, whose place is given; they average to P(w)."""
+    def _joint(self, programs: Sequence[Relaxed]) -> Any:
+        """The program of all boxes, each used to an amount; they average to P(w)."""
         import highspy
 
         n = self.layers.p.shape[0]
@@ -337,4 +324,4 @@ class Programs:
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_ = np.concatenate(starts)
         lp.a_matrix_.index_, lp.a_matrix_.value_ = np.concatenate(index), np.concatenate(values)
-        return lp, np.cumsum([len(part) for part in costs]) - 1
+        return lp
