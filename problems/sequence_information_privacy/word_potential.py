@@ -13,9 +13,10 @@ x >= 0 and U x below,
     lam . pi + (D_y - lam) . p + h(rho) >= lam . pi + s_0 (1 - rho) + s_1 rho + h(rho) + sum over words of pi_w(r) phi(D_y(w) - lam_w - s_last(w)),
 
 as L pi <= p <= U pi. Take r from one cell between nodes, rho from one, too, lam_w pi_w and s_0, s_1 linear in r. The argument of phi times pi_w, which phi
-leaves as it is, is then linear in r but for s pi_w: less than that by a quarter of the product of what s and pi_w rise, where one of them falls.
-As phi is concave and rises by U at most, the right side is at least what is linear between the ends of both cells less U / 4 times the sum of these
-products, which is 0 where s is the same at both ends. Of several such lines in r the largest counts everywhere, and the least value of the larger one of two is
+leaves as it is, is then linear in r but for s pi_w: less than that by at most a quarter of d, the product of what s falls and pi_w rises, or more
+where d is below 0. Where the argument keeps its sign in the whole cell, phi is linear, with slope L or U; elsewhere it is concave, and loses at most U d / 4,
+or L d / 4 where d < 0. So the right side is at least what is linear between the ends of both cells less a quarter of the sum of these products, if that is
+above 0. Of several such lines in r the largest counts everywhere, and the least value of the larger one of two is
 that of a mixture of them. So for every y and pair of cells some s_0, s_1 prove what a release costs at least beyond a potential k(r). If that is
 g for k = h, every release costs g at least; and V_1 >= k + c, V_t >= h + c + (t - 1) g for t > 1 follow from the same, table by table, beginning
 with V_0 = 0.
@@ -24,7 +25,7 @@ with V_0 = 0.
 rounded downward, phi rises; the rest is in balls.
 
 The dual is ``{"kind": "words", "nodes": [...], "values": [...], "prices": [...], "first": [...]}``: values of the tables at the nodes, and for each of
-them a row of prices for each node. The first prices prove the first table for the last release, the next ones the second table from the
+them two rows of prices for each cell, at its two nodes: where the best releases change at a node its cells have other prices there. The first prices prove the first table for the last release, the next ones the second table from the
 first, and the ones after the last table that table from itself. ``first`` are prices of the first word of all.
 """
 
@@ -32,16 +33,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from privopt.arrays import Bools, Floats
-from privopt.core.balls import ETA, Balls, U, below
+from privopt.arrays import Bools, Floats, Ints
+from privopt.core.balls import ETA, Balls, U, above, below
 from privopt.core.problem import Enclosure
 from privopt.problems.belief_release.bound import price_row
 from privopt.problems.sequence_information_privacy.data import Release, SequenceData
@@ -80,16 +81,34 @@ def refuse_words_of_two(problem: SequenceData) -> str | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Nodes:
-    """What releases read at nodes, (K, n), what they cost beyond prices there, (K, m, n), and the best multipliers, (2, K, m, N, 3)."""
+class _End:
+    """One end of cells, for releases and cells after them: what words cost beyond prices there, and how likely they are.
 
-    words: Balls
-    prices: Floats
+    Attributes
+    ----------
+    slopes : array (..., 1, n)
+    words : Balls (..., n, 1)
+    owed : array (..., 1)
+        What prices say of the words at least.
+    levels : array (2, ..., 3)
+        The best multipliers of words that end in either letter, of three kinds.
+    """
+
     slopes: Floats
+    words: Balls
+    owed: Floats
     levels: Floats
 
-    def __getitem__(self, at: slice) -> _Nodes:
-        return _Nodes(self.words[at], self.prices[at], self.slopes[at], self.levels[:, at])
+    def of(self, cells: Ints, releases: Ints, after: Ints) -> _End:
+        """That of some of them."""
+        slopes = self.slopes[cells, releases, 0]
+        return _End(
+            slopes, self.words[cells, 0, 0], self.owed[cells, 0, 0], self.levels[:, cells, releases, after]
+        )
+
+    def over(self, levels: Floats, second: Bools) -> Floats:
+        """At most what words cost beyond prices and multipliers, (..., 3, n)."""
+        return below(self.slopes - np.where(second, levels[1, ..., None], levels[0, ..., None]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +131,7 @@ class WordBounds:
     >>> from privopt.problems.sequence_information_privacy.problem import SequenceInformationPrivacy
     >>> problem = SequenceInformationPrivacy(MarkovChain([[0.8, 0.2], [0.3, 0.7]]), 1.0, batch=2, horizon=4)
     >>> bounds = WordBounds.of(problem, problem.release(2), np.linspace(0, 1, 3))
-    >>> bounds.excess(np.zeros(3), np.zeros(3), np.zeros((3, 4))).round(4).tolist()  # one word is as likely as the budget allows
+    >>> bounds.excess(np.zeros(3), np.zeros(3), np.zeros((4, 4))).round(4).tolist()  # one word is as likely as the budget allows
     [0.0677, 0.1015]
     """
 
@@ -148,70 +167,93 @@ class WordBounds:
         second = Balls.exact(posteriors).reshape(-1, 1)
         return (1.0 - second) * self.rows[0] + second * self.rows[1]
 
-    def excess(self, later: Floats, aim: Floats, prices: Floats) -> Floats:
+    def excess(self, later: Floats, aim: Floats, prices: Floats, cells: Ints | None = None) -> Floats:
         """How much a release and the potential ``later`` (N + 1,) cost at least above the potential ``aim`` before it, in each cell, shape (N,).
 
-        Prices (N + 1, n) are those at nodes.
+        Prices (2 N, n) are those at the two nodes of each cell; or of some cells only, (K,).
         """
-        words, least = self.given(self.nodes), np.full(len(self.nodes) - 1, np.inf)
-        owed = np.stack([aim[:-1], aim[1:]], axis=-1)[:, None, None, None]
-        for part in self._parts(len(self.nodes)):
-            nodes = self._at(later, prices, words, part)
-            lines = below(self._lines(later, nodes) - owed)
-            least = np.minimum(least, _least_of_largest(lines).min(axis=(1, 2)))
+        some, after = np.arange(len(self.nodes) - 1), np.arange(len(self.nodes) - 1)
+        some = some if cells is None else cells
+        words, least = self.given(self.nodes), np.full(len(some), np.inf)
+        owed = np.stack([aim[some], aim[some + 1]], axis=-1)
+        for part in self._parts(2 * len(some) + 2):
+            before = self._end(later, prices[::2], words[some], part)
+            here = self._end(later, prices[1::2], words[some + 1], part)
+            own = np.stack([self._value(later, end, end.levels, after) for end in (before, here)], axis=-1)
+            own = below(own - owed[:, None, None, None])
+            bent = below(own - self._bend(before, here)[..., None])
+            proved = bent.min(axis=-1).max(axis=-1)
+            most = own.max(axis=3).min(axis=(1, 2, 3))
+            open_ = np.nonzero(proved < most[:, None, None])  # the others limit nothing
+            lines = self._lines(later, before.of(*open_), here.of(*open_), open_[2], owed[open_[0]])
+            lines = np.concatenate([lines, bent[open_]], axis=1)
+            proved[open_] = np.maximum(proved[open_], _least_of_largest(lines))
+            least = np.minimum(least, proved.min(axis=(1, 2)))
         return least
 
     def least(self, later: Floats, prices: Floats, words: Balls) -> float:
         """At most the least cost of a release and of the potential after it, by prices (n,), at one distribution (1, n) of words."""
-        nodes = [self._at(later, prices[None], words, part) for part in self._parts(1)]
-        return float(min(self._value(later, node, node.levels).max(axis=-1).min() for node in nodes))
+        after = np.arange(len(self.nodes) - 1)
+        ends = [self._end(later, prices[None], words, part) for part in self._parts(1)]
+        return float(min(self._value(later, end, end.levels, after).max(axis=-1).min() for end in ends))
 
     def _parts(self, nodes: int) -> list[Floats]:
         """Distortions of some releases at a time."""
         each = max(1, AT_ONCE // (3 * nodes * len(self.nodes) * self.cost.shape[1]))
         return [self.cost[i : i + each] for i in range(0, len(self.cost), each)]
 
-    def _at(self, later: Floats, prices: Floats, words: Balls, cost: Floats) -> _Nodes:
-        slopes = below(cost - prices[:, None])
-        return _Nodes(words, prices, slopes, self.levels(later, slopes, words.mid))
+    def _end(self, later: Floats, prices: Floats, words: Balls, cost: Floats) -> _End:
+        """One end of cells, with dimensions for cells, releases, and cells after them."""
+        slopes, (count, n) = below(cost - prices[:, None]), prices.shape
+        owed = (words * prices).sum(axis=1).lower.reshape(count, 1, 1, 1)
+        levels = self.levels(later, slopes, words.mid)
+        return _End(slopes[:, :, None, None], words.reshape(count, 1, 1, n, 1), owed, levels)
 
-    def _value(self, later: Floats, nodes: _Nodes, levels: Floats) -> Floats:
-        """What releases cost at least at nodes by multipliers, (K, m, N, 3)."""
+    def _value(self, later: Floats, end: _End, levels: Floats, after: Ints) -> Floats:
+        """What releases and what follows in the cells after them cost at least at an end by multipliers, (..., 3)."""
         low, up = self.factors
-        paid_off = np.where(self.second, levels[1, ..., None], levels[0, ..., None])
-        over = below(nodes.slopes[:, :, None, None] - paid_off)
+        over = end.over(levels, self.second)
         charged = below(over * np.where(over >= 0, low, up))
-        of_words = (Balls.exact(charged) @ nodes.words.reshape(-1, 1, 1, over.shape[-1], 1)).lower[..., 0]
-        after = np.stack([self.nodes[:-1], self.nodes[1:]], axis=1)[:, None]
+        of_words = (Balls.exact(charged) @ end.words).lower[..., 0]
+        both = np.stack([after, after + 1], axis=-1)[:, None]
         first, second = (Balls.exact(each[..., None]) for each in levels)
-        paid = first * (1.0 - Balls.exact(after)) + second * after
-        of_after = below(paid.lower + np.stack([later[:-1], later[1:]], axis=1)[:, None]).min(axis=-1)
-        owed = (nodes.words * nodes.prices).sum(axis=1).lower[:, None, None, None]
-        return below(below(of_words + of_after) + owed)
+        paid = first * (1.0 - Balls.exact(self.nodes[both])) + second * self.nodes[both]
+        of_after = below(paid.lower + later[both]).min(axis=-1)
+        return below(below(of_words + of_after) + end.owed)
 
-    def _lines(self, later: Floats, nodes: _Nodes) -> Floats:
-        """What is at most the cost in each cell between two nodes and linear there, by its ends; shape (K - 1, m, N, 9, 2).
+    def _lines(self, later: Floats, before: _End, here: _End, after: Ints, owed: Floats) -> Floats:
+        """What is at most the cost in cells and linear there, above what is owed (P, 2), by the multipliers of either end; (P, 6, 2)."""
+        lines = [
+            np.stack([self._value(later, end, levels, after) for end in (before, here)], axis=-1)
+            for levels in (before.levels, here.levels)
+        ]
+        return below(np.concatenate(lines, axis=1) - owed[:, None])
 
-        By the multipliers of either node, and by those that are linear in between.
-        """
-        before, here = nodes[:-1], nodes[1:]
-        own = self._value(later, nodes, nodes.levels)
-        bend = self._bend(before, here)
-        return np.concatenate([
-            np.stack([own[:-1], self._value(later, here, before.levels)], axis=-1),
-            np.stack([self._value(later, before, here.levels), own[1:]], axis=-1),
-            below(np.stack([own[:-1], own[1:]], axis=-1) - bend[..., None]),
-        ], axis=3)  # fmt: skip
-
-    def _bend(self, before: _Nodes, here: _Nodes) -> Floats:
-        """At least what multipliers that are linear lose in the cells between nodes, (K - 1, m, N, 3)."""
-        rise, wide = Balls.exact(here.levels) - before.levels, here.words - before.words
+    def _bend(self, before: _End, here: _End) -> Floats:
+        """At least what multipliers that are linear lose in the cells between two ends, (..., 3)."""
+        overs = [end.over(end.levels, self.second) for end in (before, here)]
+        chances = [np.swapaxes(end.words.lower, -1, -2) for end in (before, here)]
+        wide = here.words - before.words
         lost = Balls.exact(0.0)
-        for level, part in zip((rise[0], rise[1]), (~self.second, self.second), strict=True):
-            for higher, fewer in ((level, -wide), (-level, wide)):
-                fall = Balls.exact(fewer.upper[:, part].clip(0.0)).sum(axis=1).reshape(-1, 1, 1, 1)
-                lost = lost + Balls.exact(higher.upper.clip(0.0)) * fall
-        return np.asarray((lost * (Balls.exact(self.factors[1]) / 4.0)).upper)
+        for level, part in enumerate((~self.second, self.second)):
+            drop = Balls.exact(before.levels[level]) - here.levels[level]
+            fall = drop.reshape(*drop.shape, 1) * wide[..., part, 0][..., None, :]
+            ends = [(over[..., part], chance[..., part]) for over, chance in zip(overs, chances, strict=True)]
+            lost = lost + Balls.exact(self._charge(fall, ends)).sum(axis=-1)
+        return np.asarray(lost.upper.clip(0.0) / 4.0)
+
+    def _charge(self, fall: Balls, ends: list[tuple[Floats, Floats]]) -> Floats:
+        """At least four times what phi loses in a cell where its argument falls by at most a quarter of ``fall``.
+
+        ``ends`` are what words cost at its two nodes, and no more than their probabilities there.
+        """
+        low, up = self.factors
+        most = fall.upper
+        deep, high = most.clip(0.0) / 4.0, (-fall.lower).clip(0.0) / 4.0
+        above_zero = np.all([(over >= 0) & (below(over * words) >= deep) for over, words in ends], axis=0)
+        below_zero = np.all([(over <= 0) & (below(-over * words) >= high) for over, words in ends], axis=0)
+        slope = np.where(above_zero, low, np.where(below_zero | (most > 0), up, low))
+        return above(slope * most)
 
     def levels(self, later: Floats, slopes: Floats, words: Floats) -> Floats:
         """Multipliers of the words that end in either letter, at nodes, of releases with slopes (K, m, n), cells, and candidates: (2, K, m, N, 3).
@@ -219,7 +261,7 @@ class WordBounds:
         Best where the posterior after the release is one end of the cell, the other, or where the whole is least.
         """
         count, m, n = slopes.shape
-        far = BEYOND * max(1.0, float(np.ptp(slopes)), float(np.ptp(later)))
+        far = BEYOND * np.ptp(slopes, axis=(1, 2), keepdims=True).clip(max(1.0, float(np.ptp(later))))
         masses = [1.0 - self.nodes, self.nodes]
         held = np.stack([
             self._level(slopes[..., part], words[:, part], mass, far)
@@ -230,10 +272,10 @@ class WordBounds:
         whole = self._level(bent.reshape(count, -1, n), words, np.ones(1), far).reshape(count, m, -1)
         return np.stack([held[..., :-1], held[..., 1:], np.stack([whole, whole - rising])], axis=-1)
 
-    def _level(self, slopes: Floats, words: Floats, masses: Floats, far: float) -> Floats:
+    def _level(self, slopes: Floats, words: Floats, masses: Floats, far: Floats) -> Floats:
         """The multiplier of the total of words (K, n) of slopes (K, m, n), where it is each of some masses (T,); shape (K, m, T).
 
-        It is the slope of the word that is neither as likely as may be nor as little; ``far`` beyond them where none is.
+        It is the slope of the word that is neither as likely as may be nor as little; ``far`` (K, 1, 1) beyond them where none is.
         """
         low, up = self.factors
         order = slopes.argsort(axis=-1, kind="stable")
@@ -317,14 +359,22 @@ def first_words(problem: SequenceData) -> Balls:
     return Balls.fractions([exact.fraction(0), exact.fraction(1)]).reshape(1, 2) @ chances
 
 
+class Step(NamedTuple):
+    """A table that is to be proved from the one of the releases after, and how many releases it stands for."""
+
+    bounds: WordBounds
+    later: Floats
+    aim: Floats
+    times: int
+
+
 def steps_of(
-    problem: SequenceData, bounds: tuple[WordBounds, WordBounds], values: list[Floats], prices: list[Floats]
-) -> Iterator[tuple[Floats, int]]:
-    """What releases cost at least above their tables, in each cell, and how many releases that is said of: of the last one, and so on."""
+    problem: SequenceData, bounds: tuple[WordBounds, WordBounds], values: list[Floats]
+) -> list[Step]:
+    """The tables that are to be proved: of the last release, of the one before it, and so on."""
     tables, left = [np.zeros(len(values[0])), *values], lengths(problem)[0] - 1 - len(values)
-    steps = [(*pair, 1) for pair in pairwise(tables)] + ([(tables[-1], tables[-1], left)] if left else [])
-    for i, ((later, aim, times), rows) in enumerate(zip(steps, prices, strict=True)):
-        yield bounds[min(i, 1)].excess(later, aim, rows), times
+    pairs = [(*pair, 1) for pair in pairwise(tables)] + ([(tables[-1], tables[-1], left)] if left else [])
+    return [Step(bounds[min(i, 1)], *pair) for i, pair in enumerate(pairs)]
 
 
 def fits(problem: SequenceData, nodes: int, proofs: int) -> bool:
@@ -335,11 +385,11 @@ def fits(problem: SequenceData, nodes: int, proofs: int) -> bool:
 def _total(problem: SequenceData, read: _Read, until: float) -> Fraction | None:
     """What all releases cost at least, in letters; None where time runs out."""
     bounds, total = bounds_of(problem, read.nodes), Fraction(0)
-    for excess, times in steps_of(problem, bounds, read.values, read.prices):
-        gain = float(excess.min())
+    for step, prices in zip(steps_of(problem, bounds, read.values), read.prices, strict=True):
+        gain = float(step.bounds.excess(step.later, step.aim, prices).min())
         if time.monotonic() > until or not abs(gain) < LARGEST:
             return None
-        total += times * Fraction(gain)
+        total += step.times * Fraction(gain)
     first = bounds[1].least(read.values[-1], read.first, first_words(problem))
     return total + Fraction(first) if abs(first) < LARGEST else None
 
@@ -375,7 +425,7 @@ class _Read:
             return None
         tables = _tables([values], [len(nodes)])
         each = _tables(prices, words)
-        if tables is None or each is None or any(len(rows) != len(nodes) for rows in each):
+        if tables is None or each is None or any(len(rows) != 2 * len(nodes) - 2 for rows in each):
             return None
         arrays = [nodes, first, *tables, *each]
         if not all(bool((np.abs(a) <= LARGEST).all()) for a in arrays):

@@ -50,6 +50,11 @@ class Restricted:
         self.columns = np.concatenate([self.columns, columns])
         self.costs = np.concatenate([self.costs, costs])
 
+    def aim(self, p: Floats) -> None:
+        """Ask for another mean."""
+        self.p = p
+        self._highs.changeRowsBounds(len(p), np.arange(len(p), dtype=np.int32), p, p)
+
     def solve(self) -> tuple[Floats, Floats, float]:
         """Weights, prices and value of an optimal basis.
 

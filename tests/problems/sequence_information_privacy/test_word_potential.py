@@ -71,8 +71,8 @@ def test_what_a_release_costs_is_at_least_what_is_proved_and_no_more_at_a_node(s
     nodes = np.array([0.0, 0.3, 0.8, 1.0])
     bounds = WordBounds.of(problem, problem.release(batch), nodes)
     later, aim = rng.random(4), rng.random(4)
-    prices = rng.random((4, 2**batch)) * batch
-    for r, lam in zip(nodes, prices, strict=True):
+    prices = rng.random((6, 2**batch)) * batch
+    for r, lam in zip(np.repeat(nodes, 2)[1:-1], prices, strict=True):
         words = bounds.given(np.array([r]))
         exact = by_programs(bounds, epsilon, later, lam, words.mid[0])
         assert exact - 1e-9 <= bounds.least(later, lam, words) <= exact + 1e-12
@@ -83,10 +83,12 @@ def test_what_a_release_costs_is_at_least_what_is_proved_and_no_more_at_a_node(s
             r = a + share * (b - a)
             ends = bounds.given(np.array([a, b])).mid
             words = (1 - share) * ends[0] + share * ends[1]
-            total = (1 - share) * prices[cell] * ends[0] + share * prices[cell + 1] * ends[1]
+            total = (1 - share) * prices[2 * cell] * ends[0] + share * prices[2 * cell + 1] * ends[1]
             lam = np.divide(total, words, out=np.zeros(len(words)), where=words > 0)
             cost = by_programs(bounds, epsilon, later, lam, words) - float(np.interp(r, nodes, aim))
             assert excess[cell] <= cost + 1e-9
+    some = np.array([0, 2])
+    assert bounds.excess(later, aim, prices[[0, 1, 4, 5]], some).tolist() == excess[some].tolist()
 
 
 @pytest.mark.parametrize("chain", [WEATHER, STAYS, RARE, SWINGS])
@@ -121,7 +123,7 @@ def test_independent_letters_have_the_optimum_of_each_word(batch: int) -> None:
     assert problem.check_bound(-math.inf, proposal.dual) == pytest.approx(single.utility, rel=1e-5)
 
 
-def test_cells_are_halved_no_further_than_the_check_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_are_cut_no_further_than_the_check_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound that is too long to be checked would be none."""
     most = 14
     monkeypatch.setattr(word_potential, "MAX_CELLS", 16 * most**2 * (word_potential.MAX_TABLES + 1))
@@ -137,6 +139,22 @@ def test_a_policy_of_long_words_that_takes_long_to_judge_is_not_proposed() -> No
     solution = po.solve(problem, "word-potential", time_limit=0.5)
     assert solution.status.ok
     assert time.monotonic() - begun < 5.0
+
+
+@pytest.mark.parametrize(
+    ("chain", "batch", "epsilon"), [(RARE, 2, 2.0), (STAYS, 2, 3.0), (WEATHER, 3, 2.0), (STAYS, 3, 1.0)]
+)
+def test_more_cells_prove_no_less_and_few_do_for_large_budgets(
+    chain: po.MarkovChain, batch: int, epsilon: float
+) -> None:
+    problem = Ask(chain, epsilon, batch=batch, horizon=3 * batch)
+    few, more = (proposed(problem, cells).bound for cells in (8, 16))
+    assert few is not None
+    assert more is not None
+    best = problem.evaluate(problem.answer("structure-lp"))
+    assert best.exact
+    assert best.utility <= more <= few
+    assert few <= (0.9 if batch * epsilon >= 4 else 0.5) * best.utility
 
 
 def test_names_of_letters_change_nothing() -> None:
