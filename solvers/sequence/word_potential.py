@@ -41,6 +41,8 @@ NEAR = 1e-3
 """Where prices are sought in a cell: so far from its nodes, as a share of its width."""
 DEAR = 1e4
 """Cost of words alone, which no budget allows: they only make a first mixture feasible."""
+AGAIN = 5.0
+"""Seconds of a master program that is solved from nothing, at most."""
 MOVED = 1e-5
 """How far probabilities are moved for prices, at most, relative to themselves."""
 GOLDEN = (5**0.5 - 1) / 2
@@ -101,7 +103,11 @@ class WordPotential(Solver[SequenceInformationPrivacy]):
         stats = dict[str, float | int | str](cells=0, stop=OUT_OF_TIME)
         while True:
             begun = time.monotonic()
-            found = tables.proved()
+            try:
+                found = tables.proved()
+            except ArithmeticError as cause:
+                stats["stop"] = str(cause)
+                break
             if found is None:
                 break
             if best is None or found.total > best.total:
@@ -363,7 +369,7 @@ class _Mixture:
     def _generated(self, master: Restricted, columns: list[Floats], later: Floats, budget: Budget) -> Floats:
         """Its prices once no posterior would join, or time is spent; those that join are noted."""
         while True:
-            _, found, _ = master.solve()
+            found = self._solved(master)
             values, points = self._priced(later, found)
             order = values.argsort(kind="stable")[:EACH]
             new = order[values[order] < -TOLERANCE]
@@ -372,6 +378,15 @@ class _Mixture:
             joining = list(points[new])
             columns += joining
             master.add(points[new], self._costs(joining, later))
+
+    def _solved(self, master: Restricted) -> Floats:
+        """Its prices; from nothing, by other means, where HiGHS finds no way on from where it is."""
+        try:
+            return master.solve()[1]
+        except ArithmeticError:
+            again = Restricted(master.p, AGAIN)
+            again.add(master.columns, master.costs)
+            return again.solve()[1]
 
     def _costs(self, columns: list[Floats], later: Floats) -> Floats:
         """What the best release at each posterior costs, with what follows."""
