@@ -211,11 +211,13 @@ class _Tables:
         found = list[list[Floats]]()
         for i in range(tables):
             bounds = self.usual if i else self.last
-            if i >= len(known):
+            if i and len(known) == 1:  # those of a last release, which may be shorter
                 found.append([])
                 continue
             around, here = (bounds.given(at).mid for at in (nodes, self.nodes))
-            paid = known[i].reshape(len(nodes) - 1, 2, -1) * np.stack([around[:-1], around[1:]], axis=1)
+            paid = known[min(i, len(known) - 1)].reshape(len(nodes) - 1, 2, -1) * np.stack(
+                [around[:-1], around[1:]], axis=1
+            )
             first, last = paid[inside, 0], paid[inside, 1]
             ends = np.stack([first + share[:, None] * (last - first) for share in shares], axis=1)
             words = np.stack([here[:-1], here[1:]], axis=1)
