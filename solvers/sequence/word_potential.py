@@ -460,5 +460,9 @@ class _Line:
         return np.asarray(self.low[:, None] + (masses[:, :, None] - before).clip(0.0, self.room[:, None]))
 
     def cost(self, masses: Floats) -> Floats:
-        """What that costs, (m, J)."""
-        return np.asarray((self.filled(masses) * self.slopes[:, None]).sum(axis=-1))
+        """What that costs, (m, J): linear between masses at which one more of them is full."""
+        least, paid = self.low.sum(axis=1, keepdims=True), (self.low * self.slopes).sum(axis=1, keepdims=True)
+        apart = (1.0 + self.low.shape[1]) * np.arange(len(masses))[:, None]  # one line after the other
+        ends = np.concatenate([least, self.reached], axis=1) + apart
+        costs = np.concatenate([paid, paid + (self.room * self.slopes).cumsum(axis=1)], axis=1)
+        return np.asarray(np.interp(masses + apart, ends.ravel(), costs.ravel()))
