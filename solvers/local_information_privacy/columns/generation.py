@@ -82,8 +82,26 @@ def _end(rows: Floats, rest: Floats, away: Floats) -> Floats:
     return np.asarray(end / end.sum())
 
 
+def alone(rows: Floats, p: Floats) -> Floats:
+    """For each observation the last allowed posterior on the way from the distribution of the observations to it alone, a row each.
+
+    Examples
+    --------
+    >>> alone(np.array([[1.0, -2.0]]), np.array([0.5, 0.5])).round(3).tolist()
+    [[0.667, 0.333], [0.0, 1.0]]
+    """
+    room = np.maximum(-(rows @ p), 0.0)[:, None]
+    rise = rows + room
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.where(rise > 1e-15, room / rise, np.inf).min(axis=0, initial=1.0)
+    return np.asarray(p + steps[:, None] * (np.eye(len(p)) - p))
+
+
 WORTH = 1e-9
 """A column enters if its reduced cost is below minus this."""
+
+ALONE = 200
+"""Observations up to which there is one at first that stands out alone, for each of them."""
 
 MOST = 60
 """Columns that enter in one round."""
@@ -166,6 +184,8 @@ class Generation:
     def _begin(self, budget: Budget) -> None:
         """The distribution of the observations, which may be released as it is, and posteriors of low entropy around it."""
         self._enter(self.p[None], [None], [0])
+        if len(self.p) <= ALONE:
+            self._enter_whole(self.edges.inside(alone(self.pricing.rows, self.p), self.p))
         begun, left = time.monotonic(), budget.remaining
         for share in (
             FIRST,
@@ -191,7 +211,7 @@ class Generation:
         joint = problem.observation.p_w[support, None] * incumbent.matrix[support]
         mass = joint.sum(axis=0)
         points = (joint[:, mass > NEGLIGIBLE] / mass[mass > NEGLIGIBLE]).T
-        self._enter_whole(self.edges.inside(points, self.p))
+        self._enter_whole(self.edges.inside(points, self.p, 1.0))
 
     def walk(self, budget: Budget) -> bool:
         """One round of walks along edges and of the master program; whether any column came in."""

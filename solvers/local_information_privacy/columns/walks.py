@@ -78,15 +78,15 @@ class Edges:
         points = np.where(full[:, :n] > ROUNDING, full[:, :n], 0.0)
         return np.asarray(points / np.maximum(points.sum(axis=1, keepdims=True), 1e-300)), good
 
-    def inside(self, points: Floats, p: Floats) -> Floats:
-        """The points mixed with the distribution of the observations just enough to be allowed; those that need much are left out."""
+    def inside(self, points: Floats, p: Floats, most: float = MIXED) -> Floats:
+        """The points mixed with the distribution of the observations just enough to be allowed; those that need more of it are left out."""
         rows = self.pricing.rows
         over, room = np.maximum(points @ rows.T, 0.0), np.maximum(-(rows @ p), 1e-300)
         largest = np.abs(rows).max(axis=1, initial=0.0)
         level = room <= LEVEL * largest  # an equation: what misses it by rounding meets it
         over = np.where(level & (over <= NEARLY * largest), 0.0, over)
         share = (over / (over + room)).max(axis=1, initial=0.0)
-        mixed = np.maximum(points + share[:, None] * (p - points), 0.0)[share < MIXED]
+        mixed = np.maximum(points + share[:, None] * (p - points), 0.0)[share < most]
         return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))
 
     def values(self, bases: Ints) -> Floats:
