@@ -333,6 +333,8 @@ class Search(Generic[M]):
                 waiting = False
             if self.lane is None and not any(o.polls for o in provers[i + 1 :]):
                 self._improve_before(c, feasible)
+            if c.solver.proves_only and self._awaits_answer(provers[i + 1 :]):
+                continue
             left = self.call.left
             if not c.polls and self._answered:
                 after = [predicted(o) for o in provers[i + 1 :] if o.polls and self._unfinished(o)]
@@ -345,6 +347,14 @@ class Search(Generic[M]):
                     self._try(c, MOSTLY * self.call.left)
         if waiting:
             self._before_long_proofs(feasible, math.inf)
+
+    def _awaits_answer(self, provers: Sequence[Candidate]) -> bool:
+        """Whether nothing is better than the anchor yet, and some of these may find what is."""
+        anchor, best = next((s for s in self.runs if s.solver == "anchor"), None), self._best
+        if anchor is None or best is None or anchor.objective is None or best.objective is None:
+            return False
+        alike = best.objective <= anchor.objective + ALIKE * abs(self.call.problem.scale(anchor))
+        return alike and any(not c.solver.proves_only and self._unfinished(c) for c in provers)
 
     def _gave_up(self, c: Candidate) -> bool:
         """Whether a solver that leads ended before its time, as what it would do next did not fit in that."""
@@ -363,6 +373,8 @@ class Search(Generic[M]):
             return left
         if self._nearly_closed(c):
             return MOSTLY * left
+        if c.solver.proves_only:
+            return MOSTLY * left  # answers are at hand, and it would begin from nothing again
         if not any(after.polls for after in provers[1:]):
             if self._bound_may_improve(c, left / 2):
                 return left / 2

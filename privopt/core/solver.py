@@ -159,7 +159,8 @@ class Solver(ABC, Generic[P]):
     inside the package; everything else runs in a child process that is ended at the deadline. ``contiguous`` says that it
     answers problems whose blocks must be intervals or nodes of a hierarchy, ``robust`` that it answers problems over sets of
     distributions; ``handles`` names what it takes of :attr:`Problem.beyond`. A solver that is not
-    ``repairable`` proposes what somebody published: if it breaks its promise, that is shown instead of a repair.
+    ``repairable`` proposes what somebody published: if it breaks its promise, that is shown instead of a repair. One that
+    ``proves_only`` has no answer of its own to speak of: it bounds, and comes once another one did better than the anchor.
     """
 
     solves: ClassVar[type[Problem[Any]]]
@@ -171,6 +172,7 @@ class Solver(ABC, Generic[P]):
     robust: ClassVar[bool] = False
     handles: ClassVar[frozenset[str]] = frozenset()
     repairable: ClassVar[bool] = True
+    proves_only: ClassVar[bool] = False
 
     def guarantee(self, problem: P) -> Guarantee:
         """What this algorithm can prove for this instance."""

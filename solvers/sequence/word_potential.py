@@ -75,14 +75,15 @@ class WordPotential(Solver[SequenceInformationPrivacy]):
     name: ClassVar[str] = "word-potential"
     guaranteed: ClassVar[Guarantee | None] = Guarantee.BOUNDED
     """With a bound that is checked."""
+    proves_only: ClassVar[bool] = True
     cells: int = 128
     """Cells of the potential, about at most; a round takes time as their square."""
 
     def cost(self, problem: SequenceInformationPrivacy) -> float:
-        """Until a bound that is near, after policies of so few words; it goes on while there is time."""
+        """Until the first bound that is near; it goes on while there is time."""
         words, outputs = problem.words
         cells = words * outputs
-        return float(0.8 * (cells / 16) ** 0.3 + 1e-7 * cells**2)
+        return float(0.35 * (cells / 16) ** 0.3 + 1e-7 * cells**2)
 
     def refuse(self, problem: SequenceInformationPrivacy) -> str | None:
         """Refuse other chains, single letters, single releases, and budgets of nothing, or nearly everything."""
