@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from privopt.arrays import Floats
-from privopt.core.highs import Least, Rows, minimise
+from privopt.arrays import Floats, Ints
+from privopt.core.highs import silent_highs
 from privopt.core.solver import Budget
 from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
@@ -47,6 +48,9 @@ class GuessCuts:
     """Releases with the distributions at which they were most telling."""
     _joints: list[Floats] = field(default_factory=list)
     """Distributions of what is observed at which the distortion was largest."""
+    _waiting: list[tuple[Ints, Floats, float]] = field(default_factory=list)
+    """Rows that the program does not have yet: unknowns, what multiplies them, and the most."""
+    _highs: Any = None
 
     @property
     def stats(self) -> dict[str, int | float | str]:
@@ -56,7 +60,9 @@ class GuessCuts:
     def run(self, budget: Budget) -> Floats | None:
         """The matrix of the best channel, whose rows sum to 1; the last one met where the time is too short, None without any."""
         observed, outputs = self.problem.matrix.shape
-        self._rows, self._joints = [], [self.problem.observation.p_w]
+        self._rows, self._joints, self._waiting = [], [], []
+        self._highs = self._begun()
+        self._spend(self.problem.observation.p_w)
         self._separate(self.problem.constant().matrix, np.full(outputs, -1.0))
         self._separate(self.problem.reproduction().matrix, np.zeros(outputs))
         matrix = None
@@ -64,60 +70,90 @@ class GuessCuts:
             solved = self._solved(budget)
             if solved is None:
                 break
-            matrix = solved.point[: observed * outputs].reshape(observed, outputs).clip(0.0)
+            matrix = solved[: observed * outputs].reshape(observed, outputs).clip(0.0)
             matrix = matrix / matrix.sum(axis=1, keepdims=True)
-            if not self._separate(matrix, solved.point[observed * outputs :]):
+            if not self._separate(matrix, solved[observed * outputs :]):
                 break
         return matrix
 
-    def _solved(self, budget: Budget) -> Least | None:
-        """The program over channel and t, with the rows so far."""
-        from scipy import sparse
+    def _solved(self, budget: Budget) -> Floats | None:
+        """The optimum of the program over channel and t, with the rows so far: it goes on from that before."""
+        import highspy
 
-        (observed, outputs), problem = self.problem.matrix.shape, self.problem
-        costs = (problem.observation.p_w[:, None] * problem.matrix).ravel()
-        cells, nothing = observed * outputs, np.zeros(outputs)
-        told = sparse.lil_matrix((len(self._rows), cells + outputs))
-        for i, (y, row) in enumerate(self._rows):
-            told[i, np.arange(observed) * outputs + y] = row
-            told[i, cells + y] = -1.0
-        if problem.max_leakage is not None:
-            cost = np.concatenate([costs, nothing])
-            limit = np.concatenate([np.zeros(cells), np.ones(outputs)])[None]
-            right = np.array([math.exp(problem.budget) * (1.0 - FREE)])
-        else:
-            cost = np.concatenate([np.zeros(cells), np.ones(outputs)])
-            spent = [(p[:, None] * problem.matrix * problem.magnitude).ravel() for p in self._joints]
-            limit = np.stack([np.concatenate([each, nothing]) for each in spent])
-            right = np.full(len(spent), float(problem.floor) * (1.0 - FREE))
-        below = sparse.vstack([told.tocsr(), sparse.csr_matrix(limit)])
-        whole = sparse.hstack([
-            sparse.kron(sparse.eye(observed), np.ones((1, outputs))),
-            sparse.csr_matrix((observed, outputs)),
-        ])  # fmt: skip
-        return minimise(
-            cost,
-            Rows.sparse(below, np.concatenate([np.zeros(len(self._rows)), right])),
-            Rows.sparse(whole, 1.0),
-            tolerance=PRECISE,
-            seconds=budget.remaining,
+        highs = self._highs
+        for columns, values, most in self._waiting:
+            highs.addRow(-np.inf, most, len(columns), columns.astype(np.int32), values)
+        self._waiting.clear()
+        highs.setOptionValue("time_limit", min(highs.getRunTime() + max(budget.remaining, 0.01), 1e9))
+        highs.run()
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        return np.array(highs.getSolution().col_value, dtype=np.float64)
+
+    def _begun(self) -> Any:
+        """The program of all channels, without a bound on what they leak or distort."""
+        import highspy
+
+        observed, outputs = self.problem.matrix.shape
+        cells = observed * outputs
+        spent = (self.problem.observation.p_w[:, None] * self.problem.matrix).ravel()
+        capped = self.problem.max_leakage is not None
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = cells + outputs, observed
+        lp.col_cost_ = np.concatenate(
+            [spent if capped else np.zeros(cells), np.full(outputs, 0.0 if capped else 1.0)]
         )
+        lp.col_lower_, lp.col_upper_ = np.zeros(cells + outputs), np.full(cells + outputs, np.inf)
+        lp.row_lower_ = lp.row_upper_ = np.ones(observed)
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        lp.a_matrix_.start_ = np.arange(observed + 1) * outputs
+        lp.a_matrix_.index_, lp.a_matrix_.value_ = np.arange(cells), np.ones(cells)
+        highs = silent_highs(
+            {
+                "primal_feasibility_tolerance": PRECISE,
+                "dual_feasibility_tolerance": PRECISE,
+                "presolve": "off",
+            }
+        )
+        highs.passModel(lp)
+        if capped:
+            self._ask(
+                np.arange(cells, cells + outputs),
+                np.ones(outputs),
+                math.exp(self.problem.budget) * (1.0 - FREE),
+            )
+        return highs
+
+    def _ask(self, columns: Ints, values: Floats, most: float) -> None:
+        """Bound a sum of unknowns."""
+        used = values != 0
+        self._waiting.append((columns[used], values[used], most))
 
     def _separate(self, matrix: Floats, most: Floats) -> bool:
         """Add the rows that a channel breaks; whether there are any."""
         before = len(self._rows) + len(self._joints)
+        (observed, outputs), cells = matrix.shape, matrix.size
         _, high = self.reader.extremes(matrix)
         for s in np.flatnonzero(self.reader.possible).tolist():
             for y in np.flatnonzero(high[s] > most + BROKEN * (1.0 + most)).tolist():
                 row = self.reader.rows[s].farthest(matrix[:, y])
                 if row @ matrix[:, y] > most[y] + BROKEN * (1.0 + most[y]):
                     self._rows.append((y, row))
+                    places = np.append(np.arange(observed) * outputs, cells) + y
+                    self._ask(places, np.append(row, -1.0), 0.0)
         if self.problem.max_leakage is None:
             p = observed_at(most_distorted(self.problem, self.ambiguity, matrix))
             spent = (matrix * self.problem.matrix * self.problem.magnitude).sum(axis=1)
             if p @ spent > float(self.problem.floor):
-                self._joints.append(p)
+                self._spend(p)
         return len(self._rows) + len(self._joints) > before
+
+    def _spend(self, p: Floats) -> None:
+        """Bound the distortion at a distribution of what is observed, where it is not the objective."""
+        self._joints.append(p)
+        if self.problem.max_leakage is None:
+            spent = (p[:, None] * self.problem.matrix * self.problem.magnitude).ravel()
+            self._ask(np.arange(spent.size), spent, float(self.problem.floor) * (1.0 - FREE))
 
 
 def most_distorted(problem: DistortionPrivacy, ambiguity: JointAmbiguity, matrix: Floats) -> Demand:
