@@ -169,10 +169,13 @@ class Separation:
             return
         rows = self.rows(0)
         used = (rows @ posteriors.T).max(axis=1) / np.abs(rows).max(axis=1)
-        kept = sorted(np.argsort(-used, kind="stable")[:most].tolist())
+        self.keep(sorted(np.argsort(-used, kind="stable")[:most].tolist()))
+
+    def keep(self, which: Sequence[int]) -> None:
+        """Drop all other rows."""
         listed = list(self._cuts)
-        self.demands = [self.demands[i] for i in kept]
-        self._cuts = {listed[i]: None for i in kept}
+        self.demands = [self.demands[i] for i in which]
+        self._cuts = {listed[i]: None for i in which}
 
     def columns(self, posteriors: Floats) -> Floats:
         """P(y | w) over P(y), shape (n_w, k); symbols that never occur are released like the average one."""

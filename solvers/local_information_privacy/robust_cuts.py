@@ -21,6 +21,7 @@ from privopt.solvers.local_information_privacy.answer import (
     ANALYTIC,
     NEGLIGIBLE,
     independent,
+    matrix_from_joint,
     too_many_rows,
     whole_release,
 )
@@ -29,11 +30,12 @@ from privopt.solvers.local_information_privacy.columns.generation import Anytime
 from privopt.solvers.local_information_privacy.columns.pricing import TOLERANCE
 from privopt.solvers.local_information_privacy.cuts.descents import Allowed, Descents
 from privopt.solvers.local_information_privacy.cuts.exceptions import with_exceptions
+from privopt.solvers.local_information_privacy.cuts.growing import Growing
 from privopt.solvers.local_information_privacy.cuts.layered import Layered
 from privopt.solvers.local_information_privacy.cuts.layers import FEW
 from privopt.solvers.local_information_privacy.cuts.mixtures import Curved, Mixtures, OverSet
 from privopt.solvers.local_information_privacy.cuts.plateaus import Plateaus
-from privopt.solvers.local_information_privacy.direct_lp import DirectLp
+from privopt.solvers.local_information_privacy.direct_lp import DirectLp, linear_bound, program
 
 WALKING = 0.45
 """Share of the time in which joints are sought before the bound is proved."""
@@ -85,6 +87,9 @@ THOUSAND = 4.0
 
 MIXING = 0.4
 """The part of that which a mixture takes."""
+
+SOLVING = 0.8
+"""Share of the time for the programs of a distortion; what is left is for writing the proof."""
 
 FLAWS = 1e-10
 """Rounds end once what is left to gain is below this, relative to the utility or to 1."""
@@ -202,28 +207,34 @@ class _Rounds:
 
     def linear(self) -> Proposal:
         """Rounds of the linear program of a distortion."""
-        while True:
+        growing, stop = Growing(program(self.cuts.relaxed())), ""
+        while not stop:
             self.rounds += 1
             begun, relaxed = time.monotonic(), self.cuts.relaxed()
-            proposal = DirectLp().run(relaxed, self.until(0.95))
-            if (
-                isinstance(proposal.dual, dict)
-                and proposal.dual.get("kind") == "linear"
-                and proposal.bound is not None
-            ):
-                self.lower(proposal.bound, proposal.dual)
-            if not isinstance(proposal.mechanism, Channel):
-                return self.answer("the program has no answer")
-            posteriors = self.cuts.posteriors(proposal.mechanism)
+            rows, count = program(relaxed).rows, self.cuts.count
+            solved = growing.solve(rows, self.until(SOLVING))
+            posteriors = self.cuts.posteriors(relaxed.answer(matrix_from_joint(relaxed, growing.q)))
             new = self.cuts.separate(posteriors)
             self.cuts.mix(posteriors)
-            if self.closed(self.bound) or not new:
-                return self.answer("no joint breaks the bounds")
-            took = time.monotonic() - begun  # the next program has more rows
-            if self.rounds == 1 and self.problem.ambiguity is not None:
+            if solved and (not new or self.closed(-growing.value)):
+                stop = "no joint breaks the bounds"
+            elif not solved or self.until(SOLVING).remaining <= time.monotonic() - begun:
+                stop = "out of time"
+            elif self.rounds == 1 and self.problem.ambiguity is not None:
                 Plateaus(self.cuts, self.budget.seed).run(self.until(LEANING))
-            if self.until(0.95).remaining <= took:
-                return self.answer("out of time")
+        self.stats["cuts"] = self.cuts.count
+        self._by_multipliers(growing.multipliers(rows), count)
+        return self.answer(stop)
+
+    def _by_multipliers(self, multipliers: Floats, count: int) -> None:
+        """Note the bound that multipliers (m, r) of rows prove, the last ones of joints; those without any are left out."""
+        first = multipliers.shape[1] - count
+        used = np.flatnonzero(multipliers[:, first:].max(axis=0, initial=0.0) > 0)
+        self.cuts.keep(used.tolist())
+        relaxed = self.cuts.relaxed()
+        some = np.concatenate([multipliers[:, :first], multipliers[:, first:][:, used]], axis=1)
+        if some.shape[1] == len(program(relaxed).rows) > 0:
+            self.lower(linear_bound(relaxed, some), {"kind": "linear", "multipliers": some.tolist()})
 
     def informed(self) -> Proposal:
         """Rounds of column generation, and layers where these leave much open."""

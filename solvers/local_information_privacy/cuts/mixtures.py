@@ -104,6 +104,10 @@ class Mixtures(ABC):
         """Drop the rows that posteriors in use keep most easily, where there are more than so many."""
 
     @abstractmethod
+    def keep(self, which: Sequence[int]) -> None:
+        """Drop all other rows."""
+
+    @abstractmethod
     def shares(self, posteriors: Floats) -> Floats:
         """How much of each posterior may stay in a mixture with the distribution of the observations."""
 
@@ -215,6 +219,10 @@ class OverSet(Mixtures):
         """Drop the rows that posteriors in use keep most easily, where there are more than so many."""
         self.rows.prune(posteriors, most)
 
+    def keep(self, which: Sequence[int]) -> None:
+        """Drop all other rows."""
+        self.rows.keep(which)
+
     def shares(self, posteriors: Floats) -> Floats:
         """How much of each posterior keeps the bounds at every joint."""
         spread = self.rows.reader.spread(self.rows.columns(posteriors), self.problem.notion)
@@ -313,8 +321,12 @@ class Curved(Mixtures):
         listed = list(self._cuts)
         rows = _floats([self._cuts[c] for c in listed], self.support) / self.p
         used = (rows @ posteriors.T).max(axis=1) / np.abs(rows).max(axis=1)
-        kept = sorted(np.argsort(-used, kind="stable")[:most].tolist())
-        self._cuts = {listed[i]: self._cuts[listed[i]] for i in kept}
+        self.keep(sorted(np.argsort(-used, kind="stable")[:most].tolist()))
+
+    def keep(self, which: Sequence[int]) -> None:
+        """Drop all other half-spaces."""
+        listed = list(self._cuts)
+        self._cuts = {listed[i]: self._cuts[listed[i]] for i in which}
 
     def shares(self, posteriors: Floats) -> Floats:
         """How much of each posterior keeps the bound."""
