@@ -45,6 +45,8 @@ AGAIN = 5.0
 """Seconds of a master program that is solved from nothing, at most."""
 MOVED = 1e-5
 """How far probabilities are moved for prices, at most, relative to themselves."""
+ALIKE = 1e-9
+"""Prices that differ by less are the same."""
 GOLDEN = (5**0.5 - 1) / 2
 TOLERANCE = 1e-7
 """Of reduced costs."""
@@ -180,8 +182,9 @@ class _Tables:
         for step, offered, known in zip(steps, families, self._carried(len(steps)), strict=True):
             best, excess = offered[0].copy(), step.bounds.excess(step.later, step.aim, _rows(offered[0]))
             aim = float(np.median(excess))
+            room = NEARLY * abs(aim) * self.releases / step.times
             for other in [*known, *offered[1:]]:
-                tried = np.flatnonzero(excess < aim - NEARLY * abs(aim))
+                tried = np.flatnonzero(excess < aim - room)
                 if self.budget.remaining == 0:
                     return None
                 if len(tried) == 0:
@@ -363,16 +366,21 @@ class _Mixture:
         master.add(np.array(columns), self._costs(columns, later))
         for share in (MOVED, -MOVED):
             master.aim(_moved(self.words, share))
-            found.append(self._generated(master, columns, later, budget))
+            prices = self._solved(master)
+            if found and np.abs(prices - found[0]).max() <= ALIKE:
+                found.append(prices)  # priced before: there is one optimum
+            else:
+                found.append(self._generated(master, prices, columns, later, budget))
         reduced = self._costs(columns, later) - np.array(columns) @ found[-1]
         kept = np.argsort(reduced, kind="stable")[: KEPT * len(self.words)]
         self.columns = [self.words, *(columns[i] for i in kept if i)]
         return np.array(found)
 
-    def _generated(self, master: Restricted, columns: list[Floats], later: Floats, budget: Budget) -> Floats:
-        """Its prices once no posterior would join, or time is spent; those that join are noted."""
+    def _generated(
+        self, master: Restricted, found: Floats, columns: list[Floats], later: Floats, budget: Budget
+    ) -> Floats:
+        """Its prices, from those of now on, once no posterior would join, or time is spent; those that join are noted."""
         while True:
-            found = self._solved(master)
             values, points = self._priced(later, found)
             order = values.argsort(kind="stable")[:EACH]
             new = order[values[order] < -TOLERANCE]
@@ -381,6 +389,7 @@ class _Mixture:
             joining = list(points[new])
             columns += joining
             master.add(points[new], self._costs(joining, later))
+            found = self._solved(master)
 
     def _solved(self, master: Restricted) -> Floats:
         """Its prices; from nothing, by other means, where HiGHS finds no way on from where it is."""
