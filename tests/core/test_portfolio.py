@@ -398,3 +398,51 @@ def test_who_has_nearly_closed_the_gap_has_most_of_what_is_left(monkeypatch: pyt
     po.solve(WIDE, time_limit=10.0)
     assert len(times) > 1
     assert times[1] >= 0.6 * 10.0
+
+
+def test_a_solver_that_only_proves_waits_for_an_answer_and_has_most_of_what_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[tuple[str, bool, float]] = []
+
+    @dataclass(frozen=True)
+    class Proving(Planted):
+        """Would come first by its prediction."""
+
+        name: ClassVar[str] = "proving"
+        interruptible: ClassVar[bool] = True
+        guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.BOUNDED
+        proves_only: ClassVar[bool] = True
+        seconds: ClassVar[float] = 0.3
+
+        def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+            known = budget.incumbent
+            better = known is not None and problem.evaluate(known).objective > 0.01
+            begun.append((self.name, better, budget.remaining))
+            return po.Proposal(known or problem.safe(), stats={"stop": "out of time"})
+
+    @dataclass(frozen=True)
+    class Answering(Planted):
+        """Brings an answer, and no bound that is near."""
+
+        name: ClassVar[str] = "answering"
+        interruptible: ClassVar[bool] = True
+        guaranteed: ClassVar[po.Guarantee | None] = po.Guarantee.BOUNDED
+        seconds: ClassVar[float] = 0.6
+
+        def run(self, problem: po.LocalInformationPrivacy, budget: po.Budget) -> po.Proposal:
+            begun.append((self.name, False, budget.remaining))
+            return replace(ColumnGeneration().run(problem, budget.earlier(0.8)), bound=None, dual=None)
+
+    planted_only(monkeypatch, Proving, Answering)
+    po.solve(WIDE, time_limit=4.0)
+    names = [name for name, _, _ in begun]
+    assert names[0] == "answering"
+    assert "proving" in names
+    assert all(better for name, better, _ in begun if name == "proving")
+    begun.clear()
+    planted_only(monkeypatch, Proving)
+    po.solve(WIDE, time_limit=1.0)
+    assert begun
+    assert begun[0][0] == "proving"
+    assert begun[0][2] >= 0.5
