@@ -31,8 +31,10 @@ CELLS = 8
 """Of the potential at first; those that lose most are cut in two, again and again."""
 NEARLY = 2e-3
 """It ends once cells lose no more than this share of what all releases cost, beside the others."""
-WORST = 0.25
-"""Cells that lose this share of the worst one are cut with it."""
+WORST, LOSING = 0.25, 0.1
+"""Cells that lose this share of the worst one are cut with it, and those that lose this share of what all releases cost."""
+FAR = 1.0
+"""Cells that lose more than this share of what a release costs are cut before other prices are tried."""
 INSIDE = 0.35
 """Cuts are so far from the ends of cells, as a share of their width."""
 SETTLED = 1e-4
@@ -119,7 +121,7 @@ class WordPotential(Solver[SequenceInformationPrivacy]):
             if found.lost.max() <= NEARLY * abs(found.total) or len(tables.nodes) > self.cells:
                 stats["stop"] = "cells are many" if len(tables.nodes) > self.cells else "no cell loses much"
                 break
-            if LONGER * (time.monotonic() - begun) > budget.remaining or not tables.divide(found.lost):
+            if LONGER * (time.monotonic() - begun) > budget.remaining or not tables.divide(found):
                 break
         if best is None:
             return Proposal(policy, stats=stats)
@@ -184,7 +186,7 @@ class _Tables:
             aim = float(np.median(excess))
             room = NEARLY * abs(aim) * self.releases / step.times
             for other in [*known, *offered[1:]]:
-                tried = np.flatnonzero(excess < aim - room)
+                tried = np.flatnonzero((excess < aim - room) & (excess > aim - FAR * abs(aim)))
                 if self.budget.remaining == 0:
                     return None
                 if len(tried) == 0:
@@ -228,9 +230,9 @@ class _Tables:
             found.append([np.divide(ends, words, out=np.zeros(ends.shape), where=words > 0)])
         return found
 
-    def divide(self, lost: Floats) -> bool:
+    def divide(self, proved: Proved) -> bool:
         """Cut the cells that lose most; False where the check would not take so many."""
-        worst = lost >= WORST * lost.max()
+        worst = proved.lost >= min(WORST * proved.lost.max(), LOSING * abs(proved.total))
         if not fits(self.problem, len(self.nodes) + int(worst.sum()), MAX_TABLES + 1):
             return False
         cuts = _kinks(self.nodes, self.values[-1])[worst]
