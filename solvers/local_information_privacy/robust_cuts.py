@@ -207,7 +207,8 @@ class _Rounds:
 
     def linear(self) -> Proposal:
         """Rounds of the linear program of a distortion."""
-        growing, stop = Growing(program(self.cuts.relaxed())), ""
+        first = program(self.cuts.relaxed())
+        growing, rows, count, stop = Growing(first), first.rows, self.cuts.count, ""
         while not stop:
             self.rounds += 1
             begun, relaxed = time.monotonic(), self.cuts.relaxed()

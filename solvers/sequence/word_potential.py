@@ -34,7 +34,7 @@ NEARLY = 2e-3
 WORST, LOSING = 0.25, 0.1
 """Cells that lose this share of the worst one are cut with it, and those that lose this share of what all releases cost."""
 FAR = 1.0
-"""Cells that lose more than this share of what a release costs are cut before other prices are tried."""
+"""Cells that lose more than this share of what all releases cost are cut before other prices are tried."""
 INSIDE = 0.35
 """Cuts are so far from the ends of cells, as a share of their width."""
 SETTLED = 1e-4
@@ -181,19 +181,24 @@ class _Tables:
         lost, prices = np.zeros(len(self.nodes) - 1), list[Floats]()
         total = self.usual.least(self.values[-1], self.first, first_words(self.problem))
         steps = steps_of(self.problem, (self.last, self.usual), self.values)
-        for step, offered, known in zip(steps, families, self._carried(len(steps)), strict=True):
-            best, excess = offered[0].copy(), step.bounds.excess(step.later, step.aim, _rows(offered[0]))
-            aim = float(np.median(excess))
-            room = NEARLY * abs(aim) * self.releases / step.times
-            for other in [*known, *offered[1:]]:
-                tried = np.flatnonzero((excess < aim - room) & (excess > aim - FAR * abs(aim)))
+        found = [
+            step.bounds.excess(step.later, step.aim, _rows(offered[0]))
+            for step, offered in zip(steps, families, strict=True)
+        ]
+        usual = [float(np.median(excess)) for excess in found]
+        whole = abs(total + sum(step.times * each for step, each in zip(steps, usual, strict=True)))
+        for i, (step, excess, known) in enumerate(zip(steps, found, self._carried(len(steps)), strict=True)):
+            best, share = families[i][0].copy(), whole / step.times
+            for other in [*known, *families[i][1:]]:
+                below = usual[i] - excess
+                tried = np.flatnonzero((below > NEARLY * share) & (below < FAR * share))
                 if self.budget.remaining == 0:
                     return None
                 if len(tried) == 0:
                     break
-                found = step.bounds.excess(step.later, step.aim, _rows(other[tried]), tried)
-                better = tried[found > excess[tried]]
-                best[better], excess[tried] = other[better], np.maximum(excess[tried], found)
+                more = step.bounds.excess(step.later, step.aim, _rows(other[tried]), tried)
+                better = tried[more > excess[tried]]
+                best[better], excess[tried] = other[better], np.maximum(excess[tried], more)
             prices.append(_rows(best))
             total += step.times * float(excess.min())
             lost += step.times * (np.median(excess) - excess).clip(0.0)

@@ -237,7 +237,8 @@ def test_a_run_stays_on_its_side_of_the_optimum() -> None:
     best = po.solve(problem, "cuts", time_limit=20)
     mixtures, begun = OverSet(problem, problem.ambiguity), time.monotonic()
     mixtures.mix(np.eye(len(layers.p.mid)))
-    run = Layered(problem, layers, Allowed(layers), mixtures, lambda share: Budget(begun + 15.0 * share, 0))
+    descents = Descents(Allowed(layers), mixtures, 0)
+    run = Layered(problem, layers, descents, lambda share: Budget(begun + 15.0 * share, 0))
     assert run.begin() < math.inf
     proved = run.run()
     assert proved is not None
