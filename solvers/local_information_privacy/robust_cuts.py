@@ -88,8 +88,8 @@ THOUSAND = 4.0
 MIXING = 0.4
 """The part of that which a mixture takes."""
 
-SOLVING = 0.8
-"""Share of the time for the programs of a distortion; what is left is for writing the proof."""
+SOLVING, PROVING = 0.8, 3e-5
+"""Share of the time for the programs of a distortion, at most, and seconds of writing and checking their proof, for each row and observation."""
 
 FLAWS = 1e-10
 """Rounds end once what is left to gain is below this, relative to the utility or to 1."""
@@ -213,19 +213,26 @@ class _Rounds:
             self.rounds += 1
             begun, relaxed = time.monotonic(), self.cuts.relaxed()
             rows, count = program(relaxed).rows, self.cuts.count
-            solved = growing.solve(rows, self.until(SOLVING))
+            solving = self._before_proof(rows)
+            solved = growing.solve(rows, solving)
             posteriors = self.cuts.posteriors(relaxed.answer(matrix_from_joint(relaxed, growing.q)))
             new = self.cuts.separate(posteriors)
             self.cuts.mix(posteriors)
             if solved and (not new or self.closed(-growing.value)):
                 stop = "no joint breaks the bounds"
-            elif not solved or self.until(SOLVING).remaining <= time.monotonic() - begun:
+            elif not solved or solving.remaining <= time.monotonic() - begun:
                 stop = "out of time"
             elif self.rounds == 1 and self.problem.ambiguity is not None:
                 Plateaus(self.cuts, self.budget.seed).run(self.until(LEANING))
         self.stats["cuts"] = self.cuts.count
         self._by_multipliers(growing.multipliers(rows), count)
         return self.answer(stop)
+
+    def _before_proof(self, rows: Floats) -> Budget:
+        """The budget that leaves time for a proof with so many rows, but no more than half."""
+        until = self.until(SOLVING)
+        seconds = min(PROVING * rows.size, 0.5 * self.left)
+        return replace(until, deadline=min(until.deadline, self.budget.deadline - seconds))
 
     def _by_multipliers(self, multipliers: Floats, count: int) -> None:
         """Note the bound that multipliers (m, r) of rows prove, the last ones of joints; those without any are left out."""
