@@ -350,6 +350,64 @@ class _Growing:
         return reduced
 
 
+def sums_of_rows(rows: int, columns: int, right: Floats) -> Rows:
+    """For a table of unknowns, row by row, that each row has a sum.
+
+    Examples
+    --------
+    >>> sums_of_rows(2, 2, np.array([0.25, 0.75])).columns.tolist()
+    [0, 1, 2, 3]
+    """
+    cells = rows * columns
+    return Rows(np.ones(cells), np.arange(cells), np.arange(rows + 1) * columns, right)
+
+
+class Joining:
+    """A linear program that rows join, and HiGHS, which begins each time where it ended.
+
+    It minimises cost . x over x >= 0 with ``equal`` x = right and rows . x <= right for those that joined.
+
+    Parameters
+    ----------
+    cost : array (n,)
+    equal : Rows
+    tolerance : float
+        On rows and on reduced costs, at least ``FINEST``.
+
+    Examples
+    --------
+    >>> both = Joining(np.array([2.0, 1.0]), Rows.dense(np.ones((1, 2)), 1.0), 1e-9)
+    >>> both.join(Rows.dense(np.array([[0.0, 1.0]]), 0.75))
+    >>> best = both.minimise()
+    >>> None if best is None else (best.point.tolist(), best.value, best.multipliers.tolist())
+    ([0.25, 0.75], 1.25, [1.0])
+    """
+
+    def __init__(self, cost: Floats, equal: Rows, tolerance: float) -> None:
+        tolerances = {f"{kind}_feasibility_tolerance": tolerance for kind in ("primal", "dual")}
+        self._equal, self._highs = len(equal), silent_highs({"presolve": "off", **tolerances})
+        self._highs.passModel(_written(cost, Rows.none(), equal, 0.0, math.inf))
+
+    def join(self, rows: Rows) -> None:
+        """More rows, at most their right sides."""
+        lower, starts = np.full(len(rows), -math.inf), rows.ends[:-1].astype(np.int32)
+        places = rows.columns.astype(np.int32)
+        self._highs.addRows(len(rows), lower, rows.right, len(places), starts, places, rows.values)
+
+    def minimise(self, seconds: float = math.inf) -> Least | None:
+        """The optimum with the rows so far; None where HiGHS ended without one."""
+        import highspy
+
+        highs = self._highs
+        highs.setOptionValue("time_limit", min(highs.getRunTime() + max(seconds, 0.01), 1e9))
+        highs.run()
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        best = _least(highs, 0)
+        prices, joined = best.prices[: self._equal], best.prices[self._equal :]
+        return replace(best, multipliers=np.maximum(-joined, 0.0), prices=prices)
+
+
 def whole(
     cost: Floats, below: Rows, equal: Rows, *, start: Floats | None = None, seconds: float = math.inf
 ) -> Floats | None:

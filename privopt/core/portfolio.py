@@ -351,10 +351,9 @@ class Search(Generic[M]):
     def _awaits_answer(self, provers: Sequence[Candidate]) -> bool:
         """Whether nothing is better than the anchor yet, and some of these may find what is."""
         anchor, best = next((s for s in self.runs if s.solver == "anchor"), None), self._best
-        if anchor is None or best is None or anchor.objective is None or best.objective is None:
+        if anchor is None or best is None or self._least > (anchor.objective or 0.0):
             return False
-        alike = best.objective <= anchor.objective + ALIKE * abs(self.call.problem.scale(anchor))
-        return alike and any(not c.solver.proves_only and self._unfinished(c) for c in provers)
+        return any(not c.solver.proves_only and self._unfinished(c) for c in provers)
 
     def _gave_up(self, c: Candidate) -> bool:
         """Whether a solver that leads ended before its time, as what it would do next did not fit in that."""
@@ -371,10 +370,8 @@ class Search(Generic[M]):
             return min(SLICE * predicted(c) + PATIENCE, share) if len(others) > 1 else left
         if self._alone(c, others):
             return left
-        if self._nearly_closed(c):
+        if self._nearly_closed(c) or c.solver.proves_only:  # the latter would begin from nothing again
             return MOSTLY * left
-        if c.solver.proves_only:
-            return MOSTLY * left  # answers are at hand, and it would begin from nothing again
         if not any(after.polls for after in provers[1:]):
             if self._bound_may_improve(c, left / 2):
                 return left / 2

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from privopt.arrays import Floats, Ints
-from privopt.core.highs import silent_highs
+from privopt.core.highs import Joining, Rows, sums_of_rows
 from privopt.core.solver import Budget
 from privopt.models.ambiguity.joint import JointAmbiguity
 from privopt.problems.distortion_privacy.problem import DistortionPrivacy
@@ -48,9 +47,6 @@ class GuessCuts:
     """Releases with the distributions at which they were most telling."""
     _joints: list[Floats] = field(default_factory=list)
     """Distributions of what is observed at which the distortion was largest."""
-    _waiting: list[tuple[Ints, Floats, float]] = field(default_factory=list)
-    """Rows that the program does not have yet: unknowns, what multiplies them, and the most."""
-    _highs: Any = None
 
     @property
     def stats(self) -> dict[str, int | float | str]:
@@ -60,74 +56,38 @@ class GuessCuts:
     def run(self, budget: Budget) -> Floats | None:
         """The matrix of the best channel, whose rows sum to 1; the last one met where the time is too short, None without any."""
         observed, outputs = self.problem.matrix.shape
-        self._rows, self._joints, self._waiting = [], [], []
-        self._highs = self._begun()
+        cells = observed * outputs
+        self._rows, self._joints, self._program = [], [], self._begun()
+        if self.problem.max_leakage is not None:
+            total = math.exp(self.problem.budget) * (1.0 - FREE)
+            self._ask(np.arange(cells, cells + outputs), np.ones(outputs), total)
         self._spend(self.problem.observation.p_w)
         self._separate(self.problem.constant().matrix, np.full(outputs, -1.0))
         self._separate(self.problem.reproduction().matrix, np.zeros(outputs))
         matrix = None
         while budget.remaining > 0:
-            solved = self._solved(budget)
+            solved = self._program.minimise(budget.remaining)
             if solved is None:
                 break
-            matrix = solved[: observed * outputs].reshape(observed, outputs).clip(0.0)
+            matrix = solved.point[:cells].reshape(observed, outputs).clip(0.0)
             matrix = matrix / matrix.sum(axis=1, keepdims=True)
-            if not self._separate(matrix, solved[observed * outputs :]):
+            if not self._separate(matrix, solved.point[cells:]):
                 break
         return matrix
 
-    def _solved(self, budget: Budget) -> Floats | None:
-        """The optimum of the program over channel and t, with the rows so far: it goes on from that before."""
-        import highspy
-
-        highs = self._highs
-        for columns, values, most in self._waiting:
-            highs.addRow(-np.inf, most, len(columns), columns.astype(np.int32), values)
-        self._waiting.clear()
-        highs.setOptionValue("time_limit", min(highs.getRunTime() + max(budget.remaining, 0.01), 1e9))
-        highs.run()
-        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            return None
-        return np.array(highs.getSolution().col_value, dtype=np.float64)
-
-    def _begun(self) -> Any:
-        """The program of all channels, without a bound on what they leak or distort."""
-        import highspy
-
+    def _begun(self) -> Joining:
+        """The program of all channels and of t, with what either leaks or distorts for the cost, and no bound on the other."""
         observed, outputs = self.problem.matrix.shape
         cells = observed * outputs
         spent = (self.problem.observation.p_w[:, None] * self.problem.matrix).ravel()
         capped = self.problem.max_leakage is not None
-        lp = highspy.HighsLp()
-        lp.num_col_, lp.num_row_ = cells + outputs, observed
-        lp.col_cost_ = np.concatenate(
-            [spent if capped else np.zeros(cells), np.full(outputs, 0.0 if capped else 1.0)]
-        )
-        lp.col_lower_, lp.col_upper_ = np.zeros(cells + outputs), np.full(cells + outputs, np.inf)
-        lp.row_lower_ = lp.row_upper_ = np.ones(observed)
-        lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        lp.a_matrix_.start_ = np.arange(observed + 1) * outputs
-        lp.a_matrix_.index_, lp.a_matrix_.value_ = np.arange(cells), np.ones(cells)
-        highs = silent_highs(
-            {
-                "primal_feasibility_tolerance": PRECISE,
-                "dual_feasibility_tolerance": PRECISE,
-                "presolve": "off",
-            }
-        )
-        highs.passModel(lp)
-        if capped:
-            self._ask(
-                np.arange(cells, cells + outputs),
-                np.ones(outputs),
-                math.exp(self.problem.budget) * (1.0 - FREE),
-            )
-        return highs
+        cost = np.append(spent, np.zeros(outputs)) if capped else np.append(np.zeros(cells), np.ones(outputs))
+        return Joining(cost, sums_of_rows(observed, outputs, np.ones(observed)), PRECISE)
 
     def _ask(self, columns: Ints, values: Floats, most: float) -> None:
         """Bound a sum of unknowns."""
         used = values != 0
-        self._waiting.append((columns[used], values[used], most))
+        self._program.join(Rows(values[used], columns[used], np.array([0, used.sum()]), np.array([most])))
 
     def _separate(self, matrix: Floats, most: Floats) -> bool:
         """Add the rows that a channel breaks; whether there are any."""

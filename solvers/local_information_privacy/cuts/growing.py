@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from privopt.arrays import Floats, Ints
-from privopt.core.highs import FINEST, silent_highs
+from privopt.core.highs import FINEST, Joining, Rows, sums_of_rows
 from privopt.core.solver import Budget
 from privopt.solvers.local_information_privacy.direct_lp import Program
 
@@ -39,27 +37,10 @@ class Growing:
         self.q = np.zeros((k, m))
         self.q[np.arange(k), lp.cost.argmin(axis=1)] = lp.marginal
         self.value = float((self.q * lp.cost).sum())
-        self._highs = self._begun()
+        self._program = Joining(lp.cost.ravel(), sums_of_rows(k, m, lp.marginal), FINEST)
         self._joined = np.zeros((0, m), dtype=np.bool_)
         self._pairs: list[tuple[int, int]] = []
         self._duals: Floats = np.zeros(0)
-
-    def _begun(self) -> Any:
-        import highspy
-
-        cost, (k, m) = self._lp.cost, self._lp.cost.shape
-        program = highspy.HighsLp()
-        program.num_col_, program.num_row_ = k * m, k
-        program.col_cost_ = cost.ravel()
-        program.col_lower_, program.col_upper_ = np.zeros(k * m), np.full(k * m, np.inf)
-        program.row_lower_ = program.row_upper_ = self._lp.marginal
-        program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        program.a_matrix_.start_ = np.arange(k + 1) * m
-        program.a_matrix_.index_, program.a_matrix_.value_ = np.arange(k * m), np.ones(k * m)
-        tolerances = {f"{kind}_feasibility_tolerance": FINEST for kind in ("primal", "dual")}
-        highs = silent_highs({**tolerances, "presolve": "off"})
-        highs.passModel(program)
-        return highs
 
     def solve(self, rows: Floats, budget: Budget) -> bool:
         """Whether the optimum with all these rows, (r, k), of which the first ones are those of before, was found in time."""
@@ -79,32 +60,17 @@ class Growing:
         """Add rows for the releases that break them."""
         k, m = self.q.shape
         count = len(broken)
-        columns = (np.arange(k) * m + broken[:, 1:]).ravel().astype(np.int32)
-        starts = (np.arange(count) * k).astype(np.int32)
-        self._highs.addRows(
-            count,
-            np.full(count, -np.inf),
-            np.zeros(count),
-            columns.size,
-            starts,
-            columns,
-            scaled[broken[:, 0]].ravel(),
-        )
+        columns = (np.arange(k) * m + broken[:, 1:]).ravel()
+        values, ends = scaled[broken[:, 0]].ravel(), np.arange(count + 1) * k
+        self._program.join(Rows(values, columns, ends, np.zeros(count)))
         self._joined[broken[:, 0], broken[:, 1]] = True
         self._pairs += [(int(r), int(y)) for r, y in broken]
 
     def _run(self, seconds: float) -> bool:
-        import highspy
-
-        highs = self._highs
-        highs.setOptionValue("time_limit", min(highs.getRunTime() + max(seconds, 0.01), 1e9))
-        highs.run()
-        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        best = self._program.minimise(seconds)
+        if best is None:
             return False
-        solution = highs.getSolution()
-        self.q = np.array(solution.col_value, dtype=np.float64).reshape(self.q.shape)
-        self.value = float(highs.getInfo().objective_function_value)
-        self._duals = np.array(solution.row_dual, dtype=np.float64)[len(self.q) :]
+        self.q, self.value, self._duals = best.point.reshape(self.q.shape), best.value, best.multipliers
         return True
 
     def multipliers(self, rows: Floats) -> Floats:
@@ -112,5 +78,5 @@ class Growing:
         found = np.zeros((self.q.shape[1], len(rows)))
         largest = np.maximum(np.abs(rows).max(axis=1, initial=0.0), 1e-300)
         for (r, y), dual in zip(self._pairs, self._duals.tolist(), strict=False):
-            found[y, r] = max(-dual, 0.0) / largest[r]
+            found[y, r] = dual / largest[r]
         return found
